@@ -1,0 +1,57 @@
+# Everything here works on a fresh machine: each target first makes what it needs, which is an
+# environment in .venv and a Java 17+. `make help` lists the targets.
+# Plain POSIX sh and GNU make 3.81, so that macOS needs nothing else.
+
+SHELL := /bin/sh
+BIN := .venv/bin
+STAMP := .venv/.installed
+WITH_JAVA := JAVA_HOME="$$(sh scripts/ensure-java.sh)" && export JAVA_HOME
+
+.PHONY: help demo test lint pytest bench docs clean
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+demo: $(STAMP) ## run the ready-made application: card fraud found in a stream of payments
+	@$(WITH_JAVA) && $(BIN)/scurry demo
+
+test: lint pytest ## check style, types and layers, then run all tests
+
+lint: $(STAMP) ## check style, types and layers only
+	@echo "==> style: ruff check"
+	@$(BIN)/ruff check .
+	@echo "==> format: ruff format --check"
+	@$(BIN)/ruff format --check .
+	@echo "==> types: mypy --strict"
+	@$(BIN)/mypy
+	@echo "==> layers: lint-imports"
+	@$(BIN)/lint-imports --no-logo
+
+# `lint` goes first even under `make -j`: a style error should not wait for Spark.
+pytest: lint $(STAMP) ## run all tests, after lint
+	@echo "==> tests: pytest, two processes"
+	@$(WITH_JAVA) && $(BIN)/python -m pytest -n 2 --dist loadgroup
+
+bench: $(STAMP) ## measure: all of benchmarks/, or one with NAME=<name>
+	@$(WITH_JAVA) && \
+	if [ -n "$(NAME)" ]; then names="$(NAME)"; else \
+	  names=$$(ls benchmarks/[!_]*.py 2>/dev/null | sed 's|.*/||; s|\.py$$||'); fi; \
+	if [ -z "$$names" ]; then echo "benchmarks/ holds no benchmark" >&2; exit 1; fi; \
+	for name in $$names; do \
+	  echo "==> benchmark: $$name"; \
+	  $(BIN)/python -m "benchmarks.$$name" || exit 1; \
+	done
+
+docs: $(STAMP) ## write the generated tables of docs/
+	@$(BIN)/python scripts/pyflink_table.py
+
+clean: ## remove the environment, build products and caches
+	rm -rf .venv build dist site .hypothesis .import_linter_cache .mypy_cache .pytest_cache \
+	  .ruff_cache spark-warehouse metastore_db derby.log
+	find src tests benchmarks scripts -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+
+# Rebuilt only when the list of packages or the way of installing them changes.
+$(STAMP): pyproject.toml scripts/ensure-venv.sh
+	@sh scripts/ensure-venv.sh
+	@touch $@

@@ -1,0 +1,28 @@
+"""Entry point of the console command: the ``scurry`` group and its subcommands.
+
+Each subcommand lives in a module of its own and knows nothing of the others. The entry point in
+the package's metadata names :data:`main`.
+"""
+
+from __future__ import annotations
+
+import click
+
+from scurry import __version__
+from scurry.cli.demo import demo
+from scurry.cli.doctor import doctor
+from scurry.cli.run import run
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="scurry", message="%(prog)s %(version)s")
+def main() -> None:
+    """Flink's stream-processing model in Python, on Spark."""
+
+
+main.add_command(run)
+main.add_command(demo)
+main.add_command(doctor)
+
+if __name__ == "__main__":
+    main()

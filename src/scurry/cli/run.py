@@ -1,0 +1,115 @@
+"""``scurry run FILE.py``: run a program as ``python FILE.py`` would, with a chosen cluster.
+
+The program stays an ordinary script; what the command line adds reaches it through environment
+variables, which the execution environment reads as defaults when it is created:
+
+====================== =========================================================
+``SCURRY_MASTER``      the Spark master, for instance ``local[4]``
+``SCURRY_PARALLELISM`` the default parallelism, a positive integer
+``SCURRY_CONF``        further configuration: a JSON object of strings
+====================== =========================================================
+
+The script's directory is importable in the program and, through ``PYTHONPATH``, in the Python
+workers that Spark starts on the same machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from scurry.cli.failures import readable_failures
+
+
+def parse_conf(
+    context: click.Context, parameter: click.Parameter, pairs: Sequence[str]
+) -> dict[str, str]:
+    """Turn repeated ``key=value`` options into a mapping; the last value of a key wins."""
+    conf: dict[str, str] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise click.BadParameter(
+                f"{pair!r} is not of the form key=value, for instance "
+                "spark.sql.shuffle.partitions=8",
+                context,
+                parameter,
+            )
+        conf[key.strip()] = value
+    return conf
+
+
+def settings(
+    master: str | None, parallelism: int | None, conf: Mapping[str, str]
+) -> dict[str, str]:
+    """The environment variables that hand the options on; absent options set nothing."""
+    variables: dict[str, str] = {}
+    if master is not None:
+        variables["SCURRY_MASTER"] = master
+    if parallelism is not None:
+        variables["SCURRY_PARALLELISM"] = str(parallelism)
+    if conf:
+        variables["SCURRY_CONF"] = json.dumps(dict(conf), sort_keys=True)
+    return variables
+
+
+@contextmanager
+def as_script(
+    script: Path, arguments: Sequence[str], variables: Mapping[str, str]
+) -> Iterator[None]:
+    """Give the body the arguments, import path and environment of the script, then undo it."""
+    directory = str(script.parent)
+    argv, path, environment = sys.argv, list(sys.path), dict(os.environ)
+    sys.argv = [str(script), *arguments]
+    sys.path.insert(0, directory)
+    os.environ.update(variables)
+    inherited = environment.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join([directory, *([inherited] if inherited else [])])
+    try:
+        yield
+    finally:
+        sys.argv = argv
+        sys.path[:] = path
+        os.environ.clear()
+        os.environ.update(environment)
+
+
+@click.command(
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    options_metavar="[OPTIONS]",
+)
+@click.option("--master", metavar="URL", help="Spark master, for instance local[4].")
+@click.option(
+    "--conf",
+    metavar="KEY=VALUE",
+    multiple=True,
+    callback=parse_conf,
+    help="A configuration value; may be repeated.",
+)
+@click.option("--parallelism", type=click.IntRange(min=1), metavar="N", help="Default parallelism.")
+@click.option("--traceback", "full", is_flag=True, help="Show the traceback of every error.")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def run(
+    master: str | None,
+    conf: dict[str, str],
+    parallelism: int | None,
+    full: bool,
+    file: Path,
+    arguments: tuple[str, ...],
+) -> None:
+    """Run the program FILE with ARGUMENTS.
+
+    Options of scurry stand before FILE; all that follows FILE belongs to the program.
+    """
+    script = file.resolve()
+    variables = settings(master, parallelism, conf)
+    with as_script(script, arguments, variables), readable_failures(script, full=full):
+        runpy.run_path(str(script), run_name="__main__")

@@ -1,0 +1,67 @@
+"""What all parts of Scurry share: rows, types, time, watermarks, configuration, job facts.
+
+Nothing here knows of streams, tables or Spark. The names are those of PyFlink's package of the same
+name, so that a program changes only its imports.
+"""
+
+from __future__ import annotations
+
+from scurry.common.completable_future import CompletableFuture
+from scurry.common.config_options import ConfigOption, ConfigOptions
+from scurry.common.configuration import Configuration
+from scurry.common.execution_config import ExecutionConfig
+from scurry.common.input_dependency_constraint import InputDependencyConstraint
+from scurry.common.job_client import JobClient
+from scurry.common.job_execution_result import JobExecutionResult
+from scurry.common.job_id import JobID
+from scurry.common.job_status import JobStatus
+from scurry.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
+from scurry.common.serialization import (
+    ByteArraySchema,
+    DeserializationSchema,
+    Encoder,
+    SerializationSchema,
+    SimpleStringSchema,
+)
+from scurry.common.serializer import TypeSerializer
+from scurry.common.time import Duration, Instant, Time
+from scurry.common.typeinfo import TypeInformation, Types
+from scurry.common.types import Row, RowKind
+from scurry.common.watermark_strategy import (
+    TimestampAssigner,
+    WatermarkGenerator,
+    WatermarkOutput,
+    WatermarkStrategy,
+)
+
+__all__ = [
+    "ByteArraySchema",
+    "CompletableFuture",
+    "ConfigOption",
+    "ConfigOptions",
+    "Configuration",
+    "DeserializationSchema",
+    "Duration",
+    "Encoder",
+    "ExecutionConfig",
+    "InputDependencyConstraint",
+    "Instant",
+    "JobClient",
+    "JobExecutionResult",
+    "JobID",
+    "JobStatus",
+    "RestartStrategies",
+    "RestartStrategyConfiguration",
+    "Row",
+    "RowKind",
+    "SerializationSchema",
+    "SimpleStringSchema",
+    "Time",
+    "TimestampAssigner",
+    "TypeInformation",
+    "TypeSerializer",
+    "Types",
+    "WatermarkGenerator",
+    "WatermarkOutput",
+    "WatermarkStrategy",
+]

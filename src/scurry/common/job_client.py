@@ -1,0 +1,95 @@
+"""A handle on a job that was started with ``execute_async``."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import Future
+from typing import Any, Protocol
+
+from scurry.common.completable_future import CompletableFuture
+from scurry.common.job_execution_result import JobExecutionResult
+from scurry.common.job_id import JobID
+from scurry.common.job_status import JobStatus
+
+
+class RunningJob(Protocol):
+    """What a job client needs of an engine's job."""
+
+    @property
+    def job_id(self) -> str:
+        """Identifies the run."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the job has finished, failed or been stopped."""
+
+    @property
+    def failure(self) -> BaseException | None:
+        """What made the job fail."""
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """Counters of the run so far."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for the end; raise what made the job fail; False on a timeout."""
+
+    def stop(self) -> None:
+        """Ask the job to end."""
+
+
+class JobClient:
+    """Watches and cancels one job."""
+
+    def __init__(self, job: RunningJob) -> None:
+        self._job = job
+        self._started = time.monotonic()
+        self._cancelled = False
+
+    def get_job_id(self) -> JobID:
+        """The job's identity."""
+        return JobID(self._job.job_id)
+
+    def get_job_status(self) -> CompletableFuture[JobStatus]:
+        """What the job is doing."""
+        status = JobStatus.RUNNING
+        if self._job.ended:
+            if self._job.failure is not None:
+                status = JobStatus.FAILED
+            else:
+                status = JobStatus.CANCELED if self._cancelled else JobStatus.FINISHED
+        return CompletableFuture.completed(status)
+
+    def cancel(self) -> CompletableFuture[None]:
+        """Stop the job after its current micro-batch."""
+        self._cancelled = True
+        self._job.stop()
+        return self._when_ended(lambda: None)
+
+    def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
+        """The job's counters: records read, written, and handled by each operator."""
+        return CompletableFuture.completed(dict(self._job.totals))
+
+    def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
+        """The result, once the job has ended."""
+        return self._when_ended(self.result)
+
+    def result(self) -> JobExecutionResult:
+        """Wait for the end of the job; raise what made it fail."""
+        self._job.wait()
+        runtime = int((time.monotonic() - self._started) * 1000)
+        return JobExecutionResult(self.get_job_id(), runtime, dict(self._job.totals))
+
+    def _when_ended(self, outcome: Any) -> CompletableFuture[Any]:
+        future: Future[Any] = Future()
+
+        def watch() -> None:
+            try:
+                self._job.wait()
+                future.set_result(outcome())
+            except BaseException as failure:
+                future.set_exception(failure)
+
+        threading.Thread(target=watch, daemon=True).start()
+        return CompletableFuture(future)

@@ -1,0 +1,125 @@
+"""Elements as bytes: what connectors write to, and read from, the world outside.
+
+A `SerializationSchema` makes one message out of one element, a `DeserializationSchema` does the
+reverse; brokers use them. An `Encoder` makes the piece of a file that stands for one element.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from scurry.common.errors import ConfigurationError, TypeMismatchError
+from scurry.common.type_information import describe
+from scurry.common.types import Row
+
+__all__ = [
+    "ByteArraySchema",
+    "DeserializationSchema",
+    "Encoder",
+    "RowFieldExtractorSchema",
+    "SerializationSchema",
+    "SimpleStringSchema",
+]
+
+
+def _text(value: object) -> str:
+    return value.to_string() if isinstance(value, Row) else str(value)
+
+
+def _known_charset(charset: str) -> str:
+    try:
+        "".encode(charset)
+    except LookupError:
+        raise ConfigurationError(
+            f"unknown charset {charset!r}: use a name that Python knows, such as 'UTF-8'"
+        ) from None
+    return charset
+
+
+class SerializationSchema(ABC):
+    """Turns elements into messages."""
+
+    @abstractmethod
+    def serialize(self, value: Any) -> bytes | None:
+        """The message for an element; None stands for a message without content."""
+
+
+class DeserializationSchema(ABC):
+    """Turns messages into elements."""
+
+    @abstractmethod
+    def deserialize(self, message: bytes) -> Any:
+        """The element of a message."""
+
+
+class SimpleStringSchema(SerializationSchema, DeserializationSchema):
+    """Text in a given encoding; an element that is no text is written as its `str`."""
+
+    def __init__(self, charset: str = "UTF-8") -> None:
+        self._charset = _known_charset(charset)
+
+    def serialize(self, value: Any) -> bytes:
+        return _text(value).encode(self._charset)
+
+    def deserialize(self, message: bytes) -> str:
+        return message.decode(self._charset)
+
+
+class ByteArraySchema(SerializationSchema, DeserializationSchema):
+    """Messages as they are: elements are `bytes`."""
+
+    def serialize(self, value: Any) -> bytes:
+        if not isinstance(value, bytes | bytearray):
+            raise TypeMismatchError(
+                f"ByteArraySchema writes bytes, got {describe(value)}: encode it in a map before "
+                "the sink, or use SimpleStringSchema"
+            )
+        return bytes(value)
+
+    def deserialize(self, message: bytes) -> bytes:
+        return message
+
+
+class RowFieldExtractorSchema(SerializationSchema):
+    """One field of a row, which must hold bytes (or None), as the message."""
+
+    def __init__(self, field_index: int) -> None:
+        if field_index < 0:
+            raise ConfigurationError(f"a field index counts from 0, got {field_index}")
+        self._field_index = field_index
+
+    def serialize(self, value: Any) -> bytes | None:
+        if not isinstance(value, Row | tuple | list) or len(value) <= self._field_index:
+            raise TypeMismatchError(
+                f"expected a row with a field {self._field_index}, got {describe(value)}"
+            )
+        field = value[self._field_index]
+        if field is not None and not isinstance(field, bytes | bytearray):
+            raise TypeMismatchError(
+                f"field {self._field_index} of the row must be bytes, got {describe(field)}"
+            )
+        return None if field is None else bytes(field)
+
+
+class Encoder(ABC):
+    """Turns elements into pieces of a file."""
+
+    @abstractmethod
+    def encode(self, value: Any) -> bytes:
+        """The bytes that are appended to the file for an element."""
+
+    @staticmethod
+    def simple_string_encoder(charset_name: str = "UTF-8") -> Encoder:
+        """One line of text for each element."""
+        return LineEncoder(charset_name)
+
+
+class LineEncoder(Encoder):
+    """Writes each element's text and a line feed."""
+
+    def __init__(self, charset_name: str = "UTF-8") -> None:
+        self._charset = _known_charset(charset_name)
+
+    def encode(self, value: Any) -> bytes:
+        return f"{_text(value)}\n".encode(self._charset)

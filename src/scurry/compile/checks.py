@@ -1,0 +1,57 @@
+"""What must hold before a job is built. The user learns of a mistake here, not from a record."""
+
+from __future__ import annotations
+
+from scurry.common.errors import ProgramError
+from scurry.plan.graph import Graph
+from scurry.plan.nodes import KeyBy, KeyedProcess, Node, Partition, Reduce, SideOutput, Source
+
+
+def check_program(graph: Graph, max_parallelism: int) -> Graph:
+    """Raise :class:`ProgramError` for a program that cannot run; return it unchanged."""
+    if not graph.sinks:
+        raise ProgramError(
+            f"The job {graph.name!r} has no sink, so nothing would come of it. End at least one "
+            "stream with print(), sink_to(...) or execute_and_collect()."
+        )
+    _check_uids(graph)
+    for node in graph.nodes:
+        _check_parallelism(node, max_parallelism)
+        if isinstance(node, (KeyedProcess, Reduce)) and not _is_keyed(node):
+            raise ProgramError(
+                f"{node.name!r} ({node.location}) needs a keyed stream: call key_by(...) before it."
+            )
+        if isinstance(node, SideOutput) and isinstance(node.inputs[0], (Source, KeyBy, Partition)):
+            raise ProgramError(
+                f"get_side_output({node.tag!r}) at {node.location} was called on "
+                f"{node.inputs[0].name!r}, which has no side outputs; call it on the stream that "
+                "process(...) returned."
+            )
+    return graph
+
+
+def _is_keyed(node: Node) -> bool:
+    return isinstance(node.inputs[0], KeyBy)
+
+
+def _check_uids(graph: Graph) -> None:
+    owners: dict[str, Node] = {}
+    for node in graph.operators:
+        if node.uid is None:
+            continue
+        other = owners.setdefault(node.uid, node)
+        if other is not node:
+            raise ProgramError(
+                f"Two operators have the uid {node.uid!r}: {other.name!r} ({other.location}) and "
+                f"{node.name!r} ({node.location}). A uid names an operator's state; give each "
+                "operator its own."
+            )
+
+
+def _check_parallelism(node: Node, max_parallelism: int) -> None:
+    if node.parallelism is not None and node.parallelism > max_parallelism:
+        raise ProgramError(
+            f"{node.name!r} ({node.location}) has parallelism {node.parallelism}, more than the "
+            f"job's {max_parallelism} key groups. Lower it, or raise set_max_parallelism (which "
+            "only a job without saved state can do)."
+        )

@@ -1,0 +1,96 @@
+"""``explain()``: the job as a tree, sinks at the root's end, with stages, lanes and uids.
+
+Read it from the top: a source, what is chained to it, and where records hop to a later stage. An
+operator that several streams reach is drawn once and referred to afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+
+from scurry.compile.job import CompiledJob
+from scurry.compile.stages import Edge
+from scurry.plan.nodes import Operator, Sink, Source
+
+
+def explain(job: CompiledJob) -> str:
+    """A plain-text picture of ``job``."""
+    stages = len(job.spec.stages)
+    lines = [
+        f"Job {job.spec.name!r}: {_plural(len(job.spec.sources), 'source')}, "
+        f"{_plural(stages, 'stage')}, parallelism {job.spec.parallelism}, "
+        f"{job.spec.max_parallelism} key groups; lane: hosted"
+    ]
+    drawn: set[Operator] = set()
+    for node in job.graph.operators:
+        if isinstance(node, Source):
+            _draw(job, node, None, "", lines, drawn)
+    return "\n".join(lines)
+
+
+def describe_plan(job: CompiledJob) -> str:
+    """``job`` as JSON, for programs."""
+    described = []
+    for node in job.graph.operators:
+        incoming = [edge for edge in job.layout.edges if edge.consumer is node]
+        described.append(
+            {
+                "id": job.uids[node],
+                "type": node.name,
+                "stages": sorted(job.layout.places[node]),
+                "lane": "hosted",
+                "parallelism": job.layout.parallelism[node],
+                "predecessors": [
+                    {
+                        "id": job.uids[edge.producer],
+                        "side_output": edge.tag,
+                        "ship_strategy": edge.partitioning.name if edge.partitioning else "chained",
+                    }
+                    for edge in incoming
+                ],
+            }
+        )
+    return json.dumps({"name": job.spec.name, "nodes": described}, indent=2)
+
+
+def _draw(
+    job: CompiledJob,
+    node: Operator,
+    edge: Edge | None,
+    indent: str,
+    lines: list[str],
+    drawn: set[Operator],
+) -> None:
+    again = node in drawn
+    lines.append(f"{indent}{_arrow(edge)}{_describe(job, node)}{' (see above)' if again else ''}")
+    if again:
+        return
+    drawn.add(node)
+    for onward in (e for e in job.layout.edges if e.producer is node):
+        _draw(job, onward.consumer, onward, indent + "   ", lines, drawn)
+
+
+def _arrow(edge: Edge | None) -> str:
+    if edge is None:
+        return ""
+    tag = "" if edge.tag is None else f"[side output {edge.tag!r}] "
+    if edge.partitioning is None:
+        return f"+- {tag}"
+    return f"+= {edge.partitioning.name} => {tag}"
+
+
+def _describe(job: CompiledJob, node: Operator) -> str:
+    places = sorted(job.layout.places[node])
+    where = ", ".join("ingress" if place == 0 else f"stage {place}" for place in places)
+    uid = job.uids[node]
+    parts = [
+        f"{node.name}  (uid {uid}{'' if node.uid else ', automatic'}; {where}; hosted; "
+        f"parallelism {job.layout.parallelism[node]}"
+    ]
+    if isinstance(node, Sink):
+        parts.append(f"; {node.sink.guarantee}")
+    return "".join(parts) + ")"
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,105 @@
+"""Compiling a graph into a job: check it, name its operators, lay it out, wire it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from scurry.compile.checks import check_program
+from scurry.compile.operators import make_for
+from scurry.compile.stages import Edge, Layout, lay_out
+from scurry.compile.uids import assign_uids
+from scurry.plan.graph import Graph
+from scurry.plan.nodes import Node, Operator, Source, Timestamps
+from scurry.runtime.specs import JobSpec, OperatorSpec, SourceSpec, Wire
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the environment and its configuration say about a job."""
+
+    parallelism: int
+    max_parallelism: int = 128
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    chaining: bool = True
+
+
+@dataclass(frozen=True)
+class CompiledJob:
+    """A job ready to be run by an engine, and the plan it came from, for showing."""
+
+    graph: Graph
+    layout: Layout
+    uids: Mapping[Node, str]
+    spec: JobSpec
+
+
+def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
+    """The job that runs ``graph``."""
+    check_program(graph, settings.max_parallelism)
+    uids = assign_uids(graph)
+    layout = lay_out(graph, settings.parallelism, settings.chaining)
+    wires = _wire(layout, uids)
+    sources = []
+    operators = {}
+    for node in graph.operators:
+        main, side = wires.get(node, {}).get(None, ()), _side(wires.get(node, {}))
+        if isinstance(node, Source):
+            sources.append(_source_spec(node, uids[node], layout, tuple(main)))
+        else:
+            operators[uids[node]] = OperatorSpec(
+                uid=uids[node],
+                name=node.name,
+                make=make_for(node),
+                location=node.location,
+                parallelism=layout.parallelism[node],
+                type_info=node.type_info if node.declared else None,
+                outputs=tuple(main),
+                side_outputs=side,
+            )
+    slots = max(
+        (layout.parallelism[head] for heads in layout.stages for head in heads),
+        default=settings.parallelism,
+    )
+    ordered = len(layout.stages) > 1 or any(isinstance(n, Timestamps) for n in graph.nodes)
+    spec = JobSpec(
+        name=graph.name,
+        run_id="",
+        parallelism=slots,
+        max_parallelism=settings.max_parallelism,
+        sources=tuple(sources),
+        operators=operators,
+        stages=tuple(tuple(uids[head] for head in heads) for heads in layout.stages),
+        parameters=dict(settings.parameters),
+        options={"ordered": ordered},
+    )
+    return CompiledJob(graph, layout, uids, spec)
+
+
+Outgoing = dict[str | None, list[Wire]]
+
+
+def _wire(layout: Layout, uids: Mapping[Node, str]) -> dict[Operator, Outgoing]:
+    wires: dict[Operator, Outgoing] = {}
+    for edge in layout.edges:
+        outgoing = wires.setdefault(edge.producer, {}).setdefault(edge.tag, [])
+        outgoing.append(Wire(uids[edge.consumer], partitioning=edge.partitioning))
+    return wires
+
+
+
+
+def _side(outgoing: Outgoing) -> dict[str, tuple[Wire, ...]]:
+    return {tag: tuple(wires) for tag, wires in outgoing.items() if tag is not None}
+
+
+def _source_spec(node: Source, uid: str, layout: Layout, outputs: tuple[Any, ...]) -> SourceSpec:
+    return SourceSpec(
+        uid=uid,
+        name=node.name,
+        source=node.source,
+        tasks=layout.parallelism[node],
+        outputs=outputs,
+        type_info=node.type_info,
+    )

@@ -1,0 +1,58 @@
+"""Which runtime operator runs which plan node. A node missing here is an error that names it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from scurry.common.errors import ProgramError
+from scurry.plan import nodes
+from scurry.runtime.event_time import TimestampsOperator
+from scurry.runtime.keyed import KeyedProcessOperator, ReduceOperator
+from scurry.runtime.operator import Operator
+from scurry.runtime.sinks import SinkOperator
+from scurry.runtime.specs import OperatorSpec
+from scurry.runtime.stateless import (
+    BatchesOperator,
+    FilterOperator,
+    FlatMapOperator,
+    MapOperator,
+    ProcessOperator,
+)
+
+Make = Callable[[OperatorSpec], Operator]
+
+
+class MakeOperator:
+    """Makes an operator of ``kind`` for a spec; it travels to the workers inside the spec."""
+
+    def __init__(self, kind: Callable[..., Operator], *arguments: Any) -> None:
+        self._kind = kind
+        self._arguments = arguments
+
+    def __call__(self, spec: OperatorSpec) -> Operator:
+        return self._kind(spec, *self._arguments)
+
+
+_LOWERINGS: dict[type[nodes.Node], Callable[[Any], Make]] = {
+    nodes.Map: lambda node: MakeOperator(MapOperator, node.function),
+    nodes.FlatMap: lambda node: MakeOperator(FlatMapOperator, node.function),
+    nodes.Filter: lambda node: MakeOperator(FilterOperator, node.function),
+    nodes.Process: lambda node: MakeOperator(ProcessOperator, node.function),
+    nodes.Batches: lambda node: MakeOperator(BatchesOperator, node.function, node.call),
+    nodes.Timestamps: lambda node: MakeOperator(TimestampsOperator, node.strategy),
+    nodes.KeyedProcess: lambda node: MakeOperator(KeyedProcessOperator, node.function),
+    nodes.Reduce: lambda node: MakeOperator(ReduceOperator, node.function),
+    nodes.Sink: lambda node: MakeOperator(SinkOperator, node.sink),
+}
+
+
+def make_for(node: nodes.Node) -> Make:
+    """What makes the operator that runs ``node``."""
+    lowering = _LOWERINGS.get(type(node))
+    if lowering is None:
+        raise ProgramError(
+            f"The compiler does not know how to run a {type(node).__name__} "
+            f"({node.name!r}, {node.location})."
+        )
+    return lowering(node)

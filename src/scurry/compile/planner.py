@@ -1,0 +1,132 @@
+"""The driver's side of the sources: what each micro-batch reads, and where the job stands.
+
+After every micro-batch the driver writes an :class:`Epoch`: the position of each source, and the
+cells that the ingress keeps for each source partition. It is written before the batch is committed
+and under the batch's number, so after a crash the epoch of the last committed batch says exactly
+where to go on.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import msgspec
+
+from scurry.functions.source import ReadPlan, SourceEnumerator
+from scurry.runtime.ingress import PartitionPlan, TaskPlan
+from scurry.runtime.specs import JobSpec
+
+
+class PartitionState(msgspec.Struct):
+    """What the job remembers of one source partition."""
+
+    source: str
+    partition: str
+    cells: dict[str, int] = {}
+    ended: bool = False
+
+
+class Epoch(msgspec.Struct):
+    """Where a job stands after a micro-batch."""
+
+    batch: int
+    positions: dict[str, Any]
+    partitions: list[PartitionState]
+    finished: list[str] = []
+    version: int = 1
+
+
+class BatchPlanner:
+    """Plans micro-batches one after the other."""
+
+    def __init__(self, job: JobSpec, max_records: int, epoch: Epoch | None = None) -> None:
+        self._job = job
+        self._max_records = max_records
+        self._enumerators: dict[str, SourceEnumerator] = {
+            source.uid: source.source.enumerator(source.tasks) for source in job.sources
+        }
+        self._positions: dict[str, Any] = {}
+        self._partitions: dict[tuple[str, str], PartitionState] = {}
+        self._finished: set[str] = set()
+        self._announced_end = False
+        if epoch is not None:
+            self._positions = dict(epoch.positions)
+            self._partitions = {(p.source, p.partition): p for p in epoch.partitions}
+            self._finished = set(epoch.finished)
+            self._announced_end = self._finished >= set(self._enumerators)
+        for uid, enumerator in self._enumerators.items():
+            if uid not in self._positions:
+                self._positions[uid] = enumerator.initial_position()
+
+    @property
+    def done(self) -> bool:
+        """Whether every source has ended and the end has been planned."""
+        return self._announced_end
+
+    def next(self, batch: int, now: int | None = None) -> list[TaskPlan] | None:
+        """The tasks of micro-batch ``batch``, None if there is nothing to do yet."""
+        if self._announced_end:
+            return None
+        reads = {
+            uid: enumerator.plan(self._positions[uid], self._max_records)
+            for uid, enumerator in self._enumerators.items()
+            if uid not in self._finished
+        }
+        ending = {uid for uid, read in reads.items() if read.finished}
+        if not ending and not any(read.ranges for read in reads.values()):
+            return None
+        for uid, read in reads.items():
+            self._positions[uid] = read.position
+        self._finished |= ending
+        self._announced_end = len(self._finished) == len(self._enumerators)
+        now = int(time.time() * 1000) if now is None else now
+        return self._tasks(batch, now, reads, ending)
+
+    def _tasks(
+        self, batch: int, now: int, reads: dict[str, ReadPlan], ending: set[str]
+    ) -> list[TaskPlan]:
+        ranges: dict[tuple[str, str], list[Any]] = {}
+        for uid, read in reads.items():
+            for item in read.ranges:
+                place = (uid, item.partition)
+                ranges.setdefault(place, []).append(item.what)
+                self._partitions.setdefault(place, PartitionState(*place))
+        for source in self._job.sources:
+            if not any(uid == source.uid for uid, _ in self._partitions):
+                place = (source.uid, "0")
+                self._partitions[place] = PartitionState(*place)
+        shares: dict[int, list[PartitionPlan]] = {0: []}
+        tasks = {source.uid: source.tasks for source in self._job.sources}
+        used: dict[str, int] = {}
+        for rank, place in enumerate(sorted(self._partitions)):
+            state = self._partitions[place]
+            state.ended = state.ended or place[0] in ending
+            number = used[place[0]] = used.get(place[0], -1) + 1
+            shares.setdefault(number % tasks[place[0]], []).append(
+                PartitionPlan(*place, rank, ranges.get(place, []), dict(state.cells), state.ended)
+            )
+        return [
+            TaskPlan(batch, task, len(shares), now, shares[task], self._announced_end)
+            for task in sorted(shares)
+        ]
+
+    def remember(self, source: str, partition: str, cells: dict[str, int]) -> None:
+        """The ingress reports what a partition's cells have become."""
+        self._partitions[source, partition].cells = cells
+
+    def epoch(self, batch: int) -> Epoch:
+        """Where the job stands after ``batch``."""
+        return Epoch(
+            batch, dict(self._positions), list(self._partitions.values()), sorted(self._finished)
+        )
+
+    def committed(self) -> None:
+        """The last planned batch is durable."""
+        for uid, enumerator in self._enumerators.items():
+            enumerator.committed(self._positions[uid])
+
+    def close(self) -> None:
+        """The job has ended."""
+        for enumerator in self._enumerators.values():
+            enumerator.close()

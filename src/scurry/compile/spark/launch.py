@@ -1,0 +1,39 @@
+"""Starting a compiled job on Spark, as the configuration says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from scurry.common.configuration import Configuration
+from scurry.compile.job import CompiledJob
+from scurry.compile.spark.progress import Progress
+from scurry.compile.spark.runner import SparkJob
+from scurry.compile.spark.session import obtain_session
+
+_DEFAULT_RECORDS = 500_000
+
+
+def launch(
+    job: CompiledJob,
+    configuration: Configuration,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> SparkJob:
+    """Start ``job``; returns at once."""
+    settings = configuration.to_dict()
+    for_spark = {key: value for key, value in settings.items() if key.startswith("spark.")}
+    session = obtain_session(for_spark)
+    for path in filter(None, settings.get("python.files", "").split(",")):
+        session.sparkContext.addPyFile(path)
+    interval = configuration.get_duration("execution.checkpointing.interval", None)
+    running = SparkJob(
+        session,
+        job,
+        directory=settings.get("execution.checkpointing.dir")
+        or settings.get("state.checkpoints.dir"),
+        max_records=int(configuration.get_integer("scurry.batch.max-records", _DEFAULT_RECORDS)),
+        local_dir=settings.get("scurry.state.local-dir", ""),
+        trigger=None if interval is None else f"{interval} milliseconds",
+        on_progress=on_progress,
+    )
+    running.start()
+    return running

@@ -1,0 +1,52 @@
+"""How far a running job has come, summed over what its tasks report."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Progress:
+    """A snapshot of a running job, renewed after every micro-batch."""
+
+    batch: int = -1
+    started: float = field(default_factory=time.time)
+    #: totals since the start of this run: ``read:<uid>``, ``in:<uid>``, ``written:<uid>`` ...
+    counters: dict[str, int] = field(default_factory=dict)
+    #: the last micro-batch alone, and how long it took
+    last: dict[str, int] = field(default_factory=dict)
+    last_seconds: float = 0.0
+    #: sizes as of the last micro-batch, such as ``state_entries``
+    gauges: dict[str, int] = field(default_factory=dict)
+    #: the lowest watermark of each operator that has one
+    watermarks: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def records_read(self) -> int:
+        """Records read from all sources."""
+        return self.total("read:")
+
+    @property
+    def records_written(self) -> int:
+        """Records handed to all sinks."""
+        return self.total("written:")
+
+    def total(self, prefix: str) -> int:
+        """The sum of all counters that begin with ``prefix``."""
+        return sum(count for name, count in self.counters.items() if name.startswith(prefix))
+
+    def take(self, batch: int, reports: list[dict[str, Any]], seconds: float) -> None:
+        """Add what the tasks of a micro-batch reported."""
+        self.batch = batch
+        self.last, self.gauges, self.watermarks, self.last_seconds = {}, {}, {}, seconds
+        for report in reports:
+            for name, count in report["counters"].items():
+                self.last[name] = self.last.get(name, 0) + count
+            for name, size in report["gauges"].items():
+                self.gauges[name] = self.gauges.get(name, 0) + size
+            for name, mark in report["watermarks"].items():
+                self.watermarks[name] = min(mark, self.watermarks.get(name, mark))
+        for name, count in self.last.items():
+            self.counters[name] = self.counters.get(name, 0) + count

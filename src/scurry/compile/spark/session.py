@@ -1,0 +1,117 @@
+"""Getting a SparkSession: the one that is there, or a local one made for the purpose."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Mapping
+
+from pyspark.sql import SparkSession
+
+from scurry.common.errors import ConfigurationError
+
+#: Lines that Spark's helper processes print and nobody needs.
+_NOISE = (
+    "TransformWithStateInPandas Python worker",
+    "Using Spark's default log4j profile",
+    "To adjust logging level use",
+    "Setting default log level",
+    "WARNING: Using incubator modules",
+)
+_OWN_DEFAULTS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "FATAL",
+    "spark.driver.memory": "2g",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.python.daemon.module": "scurry.compile.spark.daemon",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.pyspark.udf.faulthandler.enabled": "false",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=4 -XX:+UseParallelGC -Xshare:auto",
+}
+_QUERY_SETTINGS = {
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.streaming.metricsEnabled": "false",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing."
+        "FileSystemBasedCheckpointFileManager"
+    ),
+    # one ingress task per plan file
+    "spark.sql.files.maxPartitionBytes": "1048576",
+    "spark.sql.files.openCostInBytes": "1048576",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "0",
+    "spark.sql.streaming.pollingDelay": "2ms",
+}
+
+
+def obtain_session(settings: Mapping[str, str]) -> SparkSession:
+    """The active session, or a new one for ``settings`` (keys beginning with ``spark.``)."""
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    wanted = {**_OWN_DEFAULTS, **settings}
+    wanted.setdefault("spark.master", f"local[{os.cpu_count() or 1}]")
+    wanted.setdefault("spark.app.name", "scurry")
+    if not wanted["spark.master"].startswith("local["):
+        for name in ("spark.driver.host", "spark.driver.bindAddress"):
+            if name not in settings:
+                del wanted[name]
+    builder = SparkSession.builder
+    for key, value in wanted.items():
+        builder = builder.config(key, value)
+    try:
+        with _FilteredErrors():
+            return builder.getOrCreate()
+    except Exception as failure:
+        raise ConfigurationError(
+            f"Spark did not start with master {wanted['spark.master']!r}: {failure}. "
+            "Run `scurry doctor` to see what is missing."
+        ) from failure
+
+
+def query_session(session: SparkSession, slots: int) -> SparkSession:
+    """A session for one query: the user's context, settings of our own."""
+    own = session.newSession()
+    for key, value in _QUERY_SETTINGS.items():
+        own.conf.set(key, value)
+    own.conf.set("spark.sql.shuffle.partitions", str(slots))
+    return own
+
+
+class _FilteredErrors:
+    """While active, a JVM that is started inherits a stderr from which noise is removed."""
+
+    def __enter__(self) -> None:
+        self._saved = os.dup(2)
+        reading, writing = os.pipe()
+        os.dup2(writing, 2)
+        os.close(writing)
+        forward = os.dup(self._saved)
+        threading.Thread(target=_forward, args=(reading, forward), daemon=True).start()
+
+    def __exit__(self, *exception: object) -> None:
+        os.dup2(self._saved, 2)
+        os.close(self._saved)
+
+
+def _forward(reading: int, writing: int) -> None:
+    blank = False
+    with os.fdopen(reading, "rb") as lines:
+        for line in lines:
+            text = line.decode(errors="replace")
+            if any(noise in text for noise in _NOISE):
+                blank = True
+                continue
+            if blank and not text.strip():
+                continue
+            blank = False
+            os.write(writing, line)

@@ -1,0 +1,71 @@
+"""The one ``StatefulProcessor``: gives a :class:`SlotHost` its envelopes and its journal.
+
+Spark's grouping key is the slot's route, so there is one call per slot and micro-batch. The state
+variables do not depend on the user's program: a head, and a map of log entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql import Row
+from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+
+from scurry.compile.spark.worker import JobPayload, run_host
+from scurry.runtime.envelope import Envelope
+from scurry.state.journal import Head, Journal, decode_head, encode_head
+
+_FIELDS = Envelope._fields
+_EnvelopeRow = Row(*_FIELDS)
+
+
+class StageHost(StatefulProcessor):
+    """Runs stage ``stage`` of a job."""
+
+    def __init__(self, payload: JobPayload, stage: int) -> None:
+        self._payload = payload
+        self._stage = stage
+        self._slots = {route: slot for slot, route in enumerate(payload.routes)}
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._journal = SparkJournal(
+            handle.getValueState("head", "content binary"),
+            handle.getMapState("log", "seq long", "blob binary"),
+        )
+
+    def handleInputRows(  # noqa: N802
+        self, key: Any, rows: Iterator[Row], timerValues: Any  # noqa: N803
+    ) -> Iterator[Row]:
+        slot = self._slots[key[0]]
+        routes = self._payload.routes
+        received = (Envelope(slot, *(row[name] for name in _FIELDS[1:])) for row in rows)
+        for envelope in run_host(self._payload, self._stage, slot, received, self._journal):
+            yield _EnvelopeRow(routes[envelope.slot % len(routes)], *envelope[1:])
+
+    def close(self) -> None:
+        pass
+
+
+class SparkJournal(Journal):
+    """A slot's journal in Spark's state store."""
+
+    def __init__(self, head: Any, log: Any) -> None:
+        self._head = head
+        self._log = log
+
+    def head(self) -> Head | None:
+        found = self._head.get()
+        return None if found is None else decode_head(bytes(found[0]))
+
+    def put_head(self, head: Head) -> None:
+        self._head.update((encode_head(head),))
+
+    def append(self, seq: int, blob: bytes) -> None:
+        self._log.updateValue((seq,), (blob,))
+
+    def read(self, seq: int) -> bytes:
+        return bytes(self._log.getValue((seq,))[0])
+
+    def remove(self, seq: int) -> None:
+        self._log.removeKey((seq,))

@@ -1,0 +1,171 @@
+"""What runs inside Spark's Python workers: ingress tasks and slot hosts, kept between batches.
+
+A worker process is reused from batch to batch. It keeps the tasks and hosts it has made, with their
+user functions opened; Spark hands it the job's bytes with every task, and only when they are new
+are they unpickled.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import pyarrow as pa
+
+from scurry.common.errors import FunctionError
+from scurry.runtime.envelope import Envelope
+from scurry.runtime.host import SlotHost
+from scurry.runtime.ingress import IngressTask, decode_plan
+from scurry.runtime.specs import JobSpec
+from scurry.state.journal import Journal
+from scurry.state.local import LocalStore
+from scurry.state.slot_store import SlotStore
+
+ENVELOPE_SCHEMA = pa.schema(
+    [
+        ("slot", pa.int32()),
+        ("stage", pa.int32()),
+        ("dest", pa.string()),
+        ("port", pa.int32()),
+        ("channel", pa.string()),
+        ("seq", pa.int64()),
+        ("kind", pa.int32()),
+        ("watermark", pa.int64()),
+        ("payload", pa.binary()),
+    ]
+)
+#: Envelopes are handed to Spark once this many bytes have gathered.
+_FLUSH_BYTES = 16 << 20
+
+
+class WorkerFailure(RuntimeError):
+    """A user function's failure, in a form that survives the way through the JVM."""
+
+
+class JobPayload:
+    """A job on its way to the workers."""
+
+    def __init__(self, job: JobSpec, checkpoint_id: str, routes: list[int]) -> None:
+        self.content = cloudpickle.dumps(job, protocol=5)
+        self.checkpoint_id = checkpoint_id
+        self.run_id = job.run_id
+        self.sys_path = job.sys_path
+        self.routes = routes
+
+    def load(self) -> JobSpec:
+        """A copy of the job with function instances of its own."""
+        for entry in self.sys_path:
+            if entry not in sys.path:
+                sys.path.append(entry)
+        job: JobSpec = pickle.loads(self.content)
+        _adopt_main_classes()
+        return job
+
+
+def _adopt_main_classes() -> None:
+    """Let the classes of the user's script be found under the names they had there, so that their
+    instances can be pickled by reference, which is several times faster than by value."""
+    main = sys.modules["__main__"]
+    tracked = cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_CLASS
+    for kind in list(tracked):
+        if kind.__module__ == "__main__" and not hasattr(main, kind.__qualname__):
+            setattr(main, kind.__qualname__, kind)
+
+
+_ingress: dict[tuple[str, int], tuple[str, IngressTask]] = {}
+_hosts: dict[tuple[str, int, int], tuple[str, SlotHost]] = {}
+_stores: dict[str, LocalStore] = {}
+
+
+def run_ingress(payload: JobPayload, lines: Iterable[str]) -> Iterator[Envelope]:
+    """The ingress tasks described by ``lines``."""
+    for line in lines:
+        plan = decode_plan(line)
+        place = (payload.checkpoint_id, plan.task)
+        run_id, task = _ingress.get(place, ("", None))
+        if task is None or run_id != payload.run_id:
+            task = IngressTask(payload.load(), plan.task)
+            _ingress[place] = (payload.run_id, task)
+        try:
+            yield from task.run(plan)
+        except BaseException as failure:
+            _ingress.pop(place, None)
+            raise _portable(failure) from failure
+        if plan.final:
+            _ingress.pop(place, None)
+
+
+def run_host(
+    payload: JobPayload, stage: int, slot: int, envelopes: Iterable[Envelope], journal: Journal
+) -> Iterator[Envelope]:
+    """Slot ``slot`` of stage ``stage`` in one micro-batch."""
+    place = (payload.checkpoint_id, stage, slot)
+    run_id, host = _hosts.get(place, ("", None))
+    try:
+        if host is None or run_id != payload.run_id:
+            job = payload.load()
+            store = SlotStore(_local_store(job, *place), job.max_parallelism)
+            host = SlotHost(job, stage, slot, store)
+            _hosts[place] = (payload.run_id, host)
+        yield from host.run(envelopes, journal)
+    except BaseException as failure:
+        _hosts.pop(place, None)
+        raise _portable(failure) from failure
+
+
+def local_root(configured: str) -> str:
+    """Where the local stores of this user's jobs live on a host."""
+    return os.path.join(configured or tempfile.gettempdir(), f"scurry-{os.getuid()}")
+
+
+def _local_store(job: JobSpec, checkpoint_id: str, stage: int, slot: int) -> LocalStore:
+    path = Path(local_root(job.local_root)) / checkpoint_id / f"{stage}-{slot}"
+    store = _stores.get(str(path))
+    if store is None:
+        _forget_ended_jobs()
+        path.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        store = _stores[str(path)] = LocalStore(path)
+    return store
+
+
+def _forget_ended_jobs() -> None:
+    """Let go of the stores whose files the driver has deleted, and of the hosts above them."""
+    for name in [name for name in _stores if not os.path.exists(name)]:
+        _stores.pop(name).close()
+    for place, (_, host) in list(_hosts.items()):
+        if str(host.store.local.path) not in _stores:
+            del _hosts[place]
+
+
+def _portable(failure: BaseException) -> BaseException:
+    if isinstance(failure, FunctionError):
+        return WorkerFailure(f"{failure.to_wire()} {failure}")
+    return failure
+
+
+def to_arrow(envelopes: Iterable[Envelope], routes: list[int]) -> Iterator[pa.RecordBatch]:
+    """Envelopes as the Arrow batches Spark takes, slots replaced by their routes."""
+    rows: list[Envelope] = []
+    size = 0
+    for envelope in envelopes:
+        rows.append(envelope._replace(slot=routes[envelope.slot % len(routes)]))
+        size += len(envelope.payload)
+        if size >= _FLUSH_BYTES:
+            yield _record_batch(rows)
+            rows, size = [], 0
+    if rows:
+        yield _record_batch(rows)
+
+
+def _record_batch(rows: list[Envelope]) -> pa.RecordBatch:
+    columns: list[Any] = [
+        pa.array(values, field.type)
+        for values, field in zip(zip(*rows, strict=True), ENVELOPE_SCHEMA, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=ENVELOPE_SCHEMA)

@@ -1,0 +1,127 @@
+"""Laying a graph out as a line of stages.
+
+An operator is *chained* to its producer where nothing forces a hop: it then runs in the producer's
+task, on the producer's batches. A hop is forced by a partitioning, by a parallelism the user set,
+or by a broken chain. The operators behind hops are the *heads* of stages; a head's stage is the
+first one after all stages its producers run in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scurry.common.errors import ProgramError
+from scurry.plan.graph import Graph
+from scurry.plan.nodes import KeyBy, Node, Operator, Partition, SideOutput, Source, Union
+from scurry.runtime import partitioners
+from scurry.runtime.partitioners import Partitioning
+from scurry.runtime.selectors import picked_field
+
+
+@dataclass(frozen=True)
+class Edge:
+    """How the records of ``producer`` (or of its side output ``tag``) reach ``consumer``."""
+
+    producer: Operator
+    consumer: Operator
+    tag: str | None
+    #: None if the consumer is chained to the producer
+    partitioning: Partitioning | None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where everything runs."""
+
+    edges: tuple[Edge, ...]
+    #: the stages each operator runs in; 0 is the ingress
+    places: dict[Operator, frozenset[int]]
+    #: heads by stage, from stage 1
+    stages: tuple[tuple[Operator, ...], ...]
+    parallelism: dict[Operator, int]
+
+
+def lay_out(graph: Graph, parallelism: int, chaining: bool = True) -> Layout:
+    """Decide chains, stages and parallelism."""
+    edges: list[Edge] = []
+    places: dict[Operator, frozenset[int]] = {}
+    heads: dict[int, list[Operator]] = {}
+    degrees: dict[Operator, int] = {}
+    for node in graph.operators:
+        if isinstance(node, Source):
+            places[node] = frozenset({0})
+            degrees[node] = _source_tasks(node, parallelism)
+            continue
+        incoming = [
+            _hop(edge, degrees, chaining)
+            for source in node.inputs
+            for edge in _resolve(source, node)
+        ]
+        hops = [edge for edge in incoming if edge.partitioning is not None]
+        chained = [edge for edge in incoming if edge.partitioning is None]
+        where = frozenset[int]().union(*(places[edge.producer] for edge in chained))
+        if hops:
+            stage = 1 + max(max(places[edge.producer]) for edge in hops)
+            heads.setdefault(stage, []).append(node)
+            where |= {stage}
+            degrees[node] = node.parallelism or parallelism
+        else:
+            degrees[node] = max(degrees[edge.producer] for edge in chained)
+        places[node] = where
+        edges.extend(incoming)
+    stages = tuple(tuple(heads.get(n, ())) for n in range(1, max(heads, default=0) + 1))
+    return Layout(tuple(edges), places, stages, degrees)
+
+
+def _source_tasks(node: Source, parallelism: int) -> int:
+    wanted = node.parallelism or parallelism
+    limit = node.source.max_tasks
+    return wanted if limit is None else min(wanted, limit)
+
+
+def _resolve(node: Node, consumer: Operator) -> list[Edge]:
+    """The edges behind ``node``, looking through everything that does not run."""
+    if isinstance(node, Operator):
+        return [Edge(node, consumer, None, None)]
+    upstream = [edge for source in node.inputs for edge in _resolve(source, consumer)]
+    if isinstance(node, Union):
+        return upstream
+    if isinstance(node, SideOutput):
+        return [Edge(edge.producer, consumer, node.tag, None) for edge in upstream]
+    if isinstance(node, (KeyBy, Partition)):
+        return [
+            Edge(edge.producer, consumer, edge.tag, partitioning_of(node)) for edge in upstream
+        ]
+    raise ProgramError(f"The compiler does not know the node {type(node).__name__}.")
+
+
+def partitioning_of(node: KeyBy | Partition) -> Partitioning:
+    """The runtime's counterpart of a partitioning node."""
+    if isinstance(node, KeyBy):
+        select = node.selector.get_key
+        return partitioners.ByKey(select, picked_field(select))
+    if node.kind == "custom":
+        assert node.partitioner is not None
+        assert node.selector is not None
+        return partitioners.Custom(node.partitioner.partition, node.selector.get_key)
+    kinds = {
+        "forward": partitioners.Forward,
+        "rebalance": partitioners.Rebalance,
+        "rescale": partitioners.Rebalance,
+        "shuffle": partitioners.Shuffle,
+        "broadcast": partitioners.Broadcast,
+        "global": partitioners.Global,
+    }
+    return kinds[node.kind]()
+
+
+def _hop(edge: Edge, degrees: dict[Operator, int], chaining: bool) -> Edge:
+    """``edge`` with the partitioning it needs, if chaining is not possible."""
+    producer, consumer = edge.producer, edge.consumer
+    if edge.partitioning is not None:
+        return edge
+    if consumer.parallelism is not None and consumer.parallelism != degrees[producer]:
+        return Edge(producer, consumer, edge.tag, partitioners.Rebalance())
+    if not chaining or consumer.chaining != "chain" or producer.chaining == "never":
+        return Edge(producer, consumer, edge.tag, partitioners.Forward())
+    return edge

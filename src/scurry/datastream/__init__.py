@@ -1,0 +1,43 @@
+"""The DataStream API, under PyFlink's names."""
+
+from scurry.datastream.data_stream import DataStream, DataStreamSink, KeyedStream
+from scurry.datastream.execution_mode import RuntimeExecutionMode
+from scurry.datastream.functions import (
+    FilterFunction,
+    FlatMapFunction,
+    Function,
+    KeyedProcessFunction,
+    KeySelector,
+    MapFunction,
+    ProcessFunction,
+    ReduceFunction,
+    RuntimeContext,
+    Sink,
+    Source,
+)
+from scurry.datastream.output_tag import OutputTag
+from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
+from scurry.datastream.time_domain import TimeDomain
+from scurry.datastream.timerservice import TimerService
+
+__all__ = [
+    "DataStream",
+    "DataStreamSink",
+    "FilterFunction",
+    "FlatMapFunction",
+    "Function",
+    "KeySelector",
+    "KeyedProcessFunction",
+    "KeyedStream",
+    "MapFunction",
+    "OutputTag",
+    "ProcessFunction",
+    "ReduceFunction",
+    "RuntimeContext",
+    "RuntimeExecutionMode",
+    "Sink",
+    "Source",
+    "StreamExecutionEnvironment",
+    "TimeDomain",
+    "TimerService",
+]

@@ -1,0 +1,6 @@
+"""Connectors, under the module names PyFlink has for them."""
+
+from scurry.functions.sink import Sink
+from scurry.functions.source import Source
+
+__all__ = ["Sink", "Source"]

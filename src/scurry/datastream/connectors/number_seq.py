@@ -1,0 +1,5 @@
+"""Number sequences."""
+
+from scurry.connectors.number_seq import NumberSequenceSource
+
+__all__ = ["NumberSequenceSource"]

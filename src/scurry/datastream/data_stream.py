@@ -1,0 +1,6 @@
+"""The kinds of streams, under the module name PyFlink has for them."""
+
+from scurry.datastream.keyed_stream import KeyedStream
+from scurry.datastream.plain_stream import DataStream, DataStreamSink
+
+__all__ = ["DataStream", "DataStreamSink", "KeyedStream"]

@@ -1,0 +1,45 @@
+"""User functions, under the module name PyFlink has for them."""
+
+from scurry.functions import (
+    FilterFunction,
+    FlatMapFunction,
+    Function,
+    KeyedProcessFunction,
+    KeyedStateStore,
+    KeySelector,
+    MapFunction,
+    Partitioner,
+    ProcessFunction,
+    ReduceFunction,
+    RuntimeContext,
+)
+from scurry.functions.sink import Sink, SinkWriter, WriterContext
+from scurry.functions.source import (
+    ReadPlan,
+    ReadRange,
+    Source,
+    SourceBatch,
+    SourceEnumerator,
+)
+
+__all__ = [
+    "FilterFunction",
+    "FlatMapFunction",
+    "Function",
+    "KeySelector",
+    "KeyedProcessFunction",
+    "KeyedStateStore",
+    "MapFunction",
+    "Partitioner",
+    "ProcessFunction",
+    "ReadPlan",
+    "ReadRange",
+    "ReduceFunction",
+    "RuntimeContext",
+    "Sink",
+    "SinkWriter",
+    "Source",
+    "SourceBatch",
+    "SourceEnumerator",
+    "WriterContext",
+]

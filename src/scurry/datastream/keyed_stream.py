@@ -1,0 +1,113 @@
+"""Keyed streams: elements of one key meet in one slot, with state of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from scurry.common.errors import ProgramError
+from scurry.common.type_inference import return_type_of, yield_type_of
+from scurry.common.type_information import TypeInformation
+from scurry.datastream.plain_stream import DataStream
+from scurry.datastream.transformation import Transformation
+from scurry.functions import KeyedProcessFunction, adapters
+from scurry.plan import nodes
+
+if TYPE_CHECKING:
+    from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+
+class KeyedStream(DataStream):
+    """A stream partitioned by key."""
+
+    def __init__(
+        self,
+        environment: StreamExecutionEnvironment,
+        transformation: Transformation,
+        origin: DataStream,
+    ) -> None:
+        super().__init__(environment, transformation)
+        self._origin = origin
+
+    def map(
+        self, func: Callable[[Any], Any] | adapters.MapFunction, output_type: Any = None
+    ) -> DataStream:
+        """Replace each element; the function may keep state of the element's key."""
+        function = adapters.map_function(func)
+        inferred = return_type_of(adapters.user_callable(function, "map"))
+        return self._keyed("Map", output_type, inferred, adapters.KeyedMap(function))
+
+    def flat_map(
+        self, func: Callable[[Any], Any] | adapters.FlatMapFunction, output_type: Any = None
+    ) -> DataStream:
+        """Replace each element by any number; the function may keep state of the key."""
+        function = adapters.flat_map_function(func)
+        inferred = yield_type_of(adapters.user_callable(function, "flat_map"))
+        return self._keyed("Flat Map", output_type, inferred, adapters.KeyedFlatMap(function))
+
+    def filter(self, func: Callable[[Any], bool] | adapters.FilterFunction) -> DataStream:
+        """Keep elements; the function may keep state of the element's key."""
+        function = adapters.filter_function(func)
+        kept = self._transformation.type_info
+        return self._keyed("Filter", None, kept, adapters.KeyedFilter(function))
+
+    def _keyed(
+        self,
+        name: str,
+        output_type: Any,
+        inferred: TypeInformation | None,
+        function: KeyedProcessFunction,
+    ) -> DataStream:
+        return self._then(nodes.KeyedProcess, name, output_type, inferred, function=function)
+
+    def process(  # type: ignore[override]
+        self, func: KeyedProcessFunction, output_type: Any = None
+    ) -> DataStream:
+        """Process each element with the state and timers of its key."""
+        if not isinstance(func, KeyedProcessFunction):
+            raise ProgramError(
+                f"process needs a KeyedProcessFunction on a keyed stream, got {func!r} "
+                f"({type(func).__name__})."
+            )
+        inferred = yield_type_of(func.process_element)
+        return self._keyed("KEYED PROCESS", output_type, inferred, func)
+
+    def reduce(self, func: Callable[[Any, Any], Any] | adapters.ReduceFunction) -> DataStream:
+        """Combine the elements of a key, one by one; every element yields the value so far."""
+        function = adapters.reduce_function(func)
+        kept = self._transformation.type_info
+        return self._then(nodes.Reduce, "Reduce", None, kept, function=function)
+
+    def key_by(self, key_selector: Any, key_type: TypeInformation | None = None) -> KeyedStream:
+        """Partition by another key."""
+        return self._origin.key_by(key_selector, key_type)
+
+    def shuffle(self) -> DataStream:
+        """Refused: it would tear keys apart."""
+        raise self._refused("shuffle")
+
+    def rebalance(self) -> DataStream:
+        """Refused: it would tear keys apart."""
+        raise self._refused("rebalance")
+
+    def rescale(self) -> DataStream:
+        """Refused: it would tear keys apart."""
+        raise self._refused("rescale")
+
+    def forward(self) -> DataStream:
+        """Refused: it would tear keys apart."""
+        raise self._refused("forward")
+
+    def broadcast(self, *args: Any) -> DataStream:
+        """Refused: it would tear keys apart."""
+        raise self._refused("broadcast")
+
+    def partition_custom(self, partitioner: Any, key_selector: Any) -> DataStream:
+        """Refused: it would tear keys apart."""
+        raise self._refused("partition_custom")
+
+    def _refused(self, operation: str) -> ProgramError:
+        return ProgramError(
+            f"{operation}() on a keyed stream would separate elements of one key. Call it before "
+            "key_by(...), or on the result of an operator after it."
+        )

@@ -1,0 +1,19 @@
+"""Configuration keys that Scurry reads, beside Flink's own."""
+
+from __future__ import annotations
+
+#: Key groups of a job that does not say otherwise.
+KEY_GROUPS = 128
+
+#: Whether operators share a task with what feeds them.
+CHAINING = "pipeline.operator-chaining.enabled"
+#: Where checkpoints are kept; without it a job starts from nothing each time.
+CHECKPOINT_DIR = "execution.checkpointing.dir"
+#: The least time between the starts of two micro-batches; without it they follow at once.
+BATCH_INTERVAL = "execution.checkpointing.interval"
+#: The most records a micro-batch reads from one source.
+BATCH_RECORDS = "scurry.batch.max-records"
+#: Where workers keep local copies of state; the temporary directory if unset.
+LOCAL_DIR = "scurry.state.local-dir"
+#: Files, packages and archives that workers can import, separated by commas.
+PYTHON_FILES = "python.files"

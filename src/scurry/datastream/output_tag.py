@@ -1,0 +1,5 @@
+"""Side outputs, under the module name PyFlink has for them."""
+
+from scurry.functions.output_tag import OutputTag
+
+__all__ = ["OutputTag"]

@@ -1,0 +1,309 @@
+"""Streams: a program is a tree of them, grown by calling methods; nothing runs until ``execute``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, Union
+
+from scurry.common.errors import ProgramError
+from scurry.common.execution_config import ExecutionConfig
+from scurry.common.type_inference import return_type_of, yield_type_of
+from scurry.common.type_information import TypeInformation
+from scurry.common.typeinfo import Types
+from scurry.common.watermark_strategy import WatermarkStrategy
+from scurry.connectors.memory import CollectSink, PrintSink
+from scurry.datastream.closeable import CloseableIterator
+from scurry.datastream.transformation import Transformation
+from scurry.functions import Function, OutputTag, ProcessFunction, adapters
+from scurry.functions.sink import Sink
+from scurry.plan import nodes
+from scurry.runtime.selectors import FieldSelector
+
+if TYPE_CHECKING:
+    from scurry.datastream.keyed_stream import KeyedStream
+    from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+S = TypeVar("S", bound="Step")
+
+
+class Step:
+    """What streams and sinks have in common: a step of the program that can be named."""
+
+    def __init__(
+        self, environment: StreamExecutionEnvironment, transformation: Transformation
+    ) -> None:
+        self._environment = environment
+        self._transformation = transformation
+
+    def name(self: S, name: str) -> S:
+        """Give the operator a name for people: in ``explain()``, metrics and errors."""
+        self._transformation.name = name
+        return self
+
+    def uid(self: S, uid: str) -> S:
+        """Give the operator an identity for life. State is found again by it after a restart."""
+        self._transformation.set_uid(uid)
+        return self
+
+    def set_parallelism(self: S, parallelism: int) -> S:
+        """How many instances of the operator run; each one is one slot."""
+        self._transformation.set_parallelism(parallelism)
+        return self
+
+    def set_description(self: S, description: str) -> S:
+        """Say more about the operator than its name does."""
+        self._transformation.description = description
+        return self
+
+    def disable_chaining(self: S) -> S:
+        """Run the operator in a stage of its own, apart from what comes before and after it."""
+        self._transformation.chaining = "never"
+        return self
+
+
+class DataStreamSink(Step):
+    """The end of a stream."""
+
+
+class DataStream(Step):
+    """A stream of elements."""
+
+    def get_name(self) -> str:
+        """The operator's name."""
+        return self._transformation.name
+
+    def get_type(self) -> TypeInformation:
+        """The type of the elements; pickled objects if none was declared or could be inferred."""
+        return self._transformation.type_info or Types.PICKLED_BYTE_ARRAY()
+
+    def get_execution_environment(self) -> StreamExecutionEnvironment:
+        """The environment the stream belongs to."""
+        return self._environment
+
+    def get_execution_config(self) -> ExecutionConfig:
+        """The environment's settings."""
+        return self._environment.get_config()
+
+    def set_max_parallelism(self: S, max_parallelism: int) -> S:
+        """The most instances the operator could ever have."""
+        self._transformation.set_parallelism(max_parallelism, "max parallelism")
+        return self
+
+    def force_non_parallel(self: S) -> S:
+        """Exactly one instance."""
+        return self.set_parallelism(1)
+
+    def start_new_chain(self: S) -> S:
+        """Begin a new stage with this operator."""
+        self._transformation.chaining = "head"
+        return self
+
+    def map(
+        self, func: Callable[[Any], Any] | adapters.MapFunction, output_type: Any = None
+    ) -> DataStream:
+        """Replace each element by what ``func`` returns for it."""
+        function = adapters.map_function(func)
+        inferred = return_type_of(adapters.user_callable(function, "map"))
+        return self._then(nodes.Map, "Map", output_type, inferred, function=function)
+
+    def flat_map(
+        self, func: Callable[[Any], Any] | adapters.FlatMapFunction, output_type: Any = None
+    ) -> DataStream:
+        """Replace each element by any number of elements."""
+        function = adapters.flat_map_function(func)
+        inferred = yield_type_of(adapters.user_callable(function, "flat_map"))
+        return self._then(nodes.FlatMap, "Flat Map", output_type, inferred, function=function)
+
+    def filter(self, func: Callable[[Any], bool] | adapters.FilterFunction) -> DataStream:
+        """Keep the elements for which ``func`` is true."""
+        function = adapters.filter_function(func)
+        kept = self._transformation.type_info
+        return self._then(nodes.Filter, "Filter", None, kept, function=function)
+
+    def process(self, func: ProcessFunction, output_type: Any = None) -> DataStream:
+        """Process each element with access to time and side outputs."""
+        if not isinstance(func, ProcessFunction):
+            raise ProgramError(
+                f"process needs a ProcessFunction on a stream without keys, got {func!r}. "
+                "For state and timers call key_by(...) first and pass a KeyedProcessFunction."
+            )
+        inferred = yield_type_of(func.process_element)
+        return self._then(nodes.Process, "PROCESS", output_type, inferred, function=func)
+
+    def map_batches(
+        self, func: Callable[[Any], Any], output_type: Any = None
+    ) -> DataStream:
+        """Replace whole batches: ``func`` takes a ``pyarrow.RecordBatch`` and returns one with as
+        many rows. It must not depend on where batches begin and end."""
+        return self._batches("Map Batches", func, output_type)
+
+    def process_batches(
+        self, func: Callable[[Any], Any], output_type: Any = None
+    ) -> DataStream:
+        """Replace whole batches by any number of batches: ``func`` takes a ``pyarrow.RecordBatch``
+        and returns or yields RecordBatches or Tables of any length."""
+        return self._batches("Process Batches", func, output_type)
+
+    def _batches(self, name: str, func: Any, output_type: Any) -> DataStream:
+        if not callable(func):
+            raise ProgramError(f"{name.lower()} needs a callable over Arrow batches, got {func!r}.")
+        return self._then(
+            nodes.Batches, name, output_type, None, function=Function(), call=func
+        )
+
+    def key_by(self, key_selector: Any, key_type: TypeInformation | None = None) -> KeyedStream:
+        """Partition by key: by a function of the element, or a field's name or position."""
+        from scurry.datastream.keyed_stream import KeyedStream
+
+        if isinstance(key_selector, (str, int)) and not isinstance(key_selector, bool):
+            key_selector = FieldSelector(key_selector)
+        step = Transformation(
+            nodes.KeyBy,
+            "Key By",
+            [self._transformation],
+            self._transformation.type_info,
+            selector=adapters.key_selector(key_selector),
+        )
+        return KeyedStream(self._environment, step, self)
+
+    def union(self, *streams: DataStream) -> DataStream:
+        """This stream and others as one; elements of one stream stay in order."""
+        for stream in streams:
+            if not isinstance(stream, DataStream):
+                raise ProgramError(f"union takes streams, got {stream!r}.")
+            if stream._environment is not self._environment:
+                raise ProgramError("union takes streams of one environment only.")
+        inputs = [self._transformation, *(stream._transformation for stream in streams)]
+        types = {step.type_info for step in inputs}
+        common = types.pop() if len(types) == 1 else None
+        return self._stream(Transformation(nodes.Union, "Union", inputs, common))
+
+    def shuffle(self) -> DataStream:
+        """Spread elements over the slots of the next operator as if at random."""
+        return self._partition("shuffle")
+
+    def rebalance(self) -> DataStream:
+        """Spread elements over the slots of the next operator in turn."""
+        return self._partition("rebalance")
+
+    def rescale(self) -> DataStream:
+        """As :meth:`rebalance`; on Spark every sender reaches every slot at the same cost."""
+        return self._partition("rescale")
+
+    def forward(self) -> DataStream:
+        """Keep elements in the slot they are in."""
+        return self._partition("forward")
+
+    def broadcast(self) -> DataStream:
+        """Send every element to every slot of the next operator."""
+        return self._partition("broadcast")
+
+    def partition_custom(self, partitioner: Any, key_selector: Any) -> DataStream:
+        """Send each element where ``partitioner(key, slots)`` says."""
+        return self._partition(
+            "custom",
+            partitioner=adapters.partitioner(partitioner),
+            selector=adapters.key_selector(key_selector),
+        )
+
+    def _partition(self, kind: str, **fields: Any) -> DataStream:
+        step = Transformation(
+            nodes.Partition,
+            kind.capitalize(),
+            [self._transformation],
+            self._transformation.type_info,
+            kind=kind,
+            **fields,
+        )
+        return self._stream(step)
+
+    def project(self, *field_indexes: int) -> DataStream:
+        """Keep only some fields of tuples, in the order given."""
+        from scurry.datastream.projection import Projection
+
+        return self.map(Projection(field_indexes)).name("Projection")
+
+    def assign_timestamps_and_watermarks(
+        self, watermark_strategy: WatermarkStrategy
+    ) -> DataStream:
+        """Say when each element happened, and how late elements may come."""
+        if not isinstance(watermark_strategy, WatermarkStrategy):
+            raise ProgramError(
+                "assign_timestamps_and_watermarks needs a WatermarkStrategy, "
+                f"got {watermark_strategy!r}."
+            )
+        return self._then(
+            nodes.Timestamps,
+            "Timestamps/Watermarks",
+            None,
+            self._transformation.type_info,
+            strategy=watermark_strategy,
+        )
+
+    def get_side_output(self, output_tag: OutputTag) -> DataStream:
+        """The stream of what this operator sends to ``output_tag``."""
+        if not isinstance(output_tag, OutputTag):
+            raise ProgramError(f"get_side_output needs an OutputTag, got {output_tag!r}.")
+        step = Transformation(
+            nodes.SideOutput,
+            f"Side Output {output_tag.tag_id}",
+            [self._transformation],
+            output_tag.type_info,
+            tag=output_tag.tag_id,
+        )
+        return self._stream(step)
+
+    def sink_to(self, sink: Sink) -> DataStreamSink:
+        """End the stream in a sink."""
+        if not isinstance(sink, Sink):
+            raise ProgramError(f"sink_to needs a Sink, got {sink!r} ({type(sink).__name__}).")
+        step = Transformation(
+            nodes.Sink, f"{type(sink).__name__}: Writer", [self._transformation], sink=sink
+        )
+        self._environment.add_sink(step)
+        return DataStreamSink(self._environment, step)
+
+    def add_sink(self, sink_func: Sink) -> DataStreamSink:
+        """The older name of :meth:`sink_to`."""
+        return self.sink_to(sink_func)
+
+    def print(self, sink_identifier: str | None = None) -> DataStreamSink:
+        """Print every element on the driver."""
+        return self.sink_to(PrintSink(sink_identifier or "")).name("Print to Std. Out")
+
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, limit: int | None = None
+    ) -> Union[CloseableIterator, list[Any]]:  # noqa: UP007
+        """Run the program and bring this stream's elements here: an iterator of them as they come
+        (close it, or use it in ``with``, to stop the job), or with ``limit`` a list of so many."""
+        sink = CollectSink()
+        end = self.sink_to(sink).name("Collect")
+        try:
+            sink.attach()
+            client = self._environment.execute_async(job_execution_name or "Collect")
+        finally:
+            self._environment.remove_sink(end._transformation)
+        found = CloseableIterator(sink.results(client.result), client)
+        if limit is None:
+            return found
+        with found:
+            return [element for _, element in zip(range(limit), found, strict=False)]
+
+    def _then(
+        self,
+        kind: type[nodes.Node],
+        name: str,
+        output_type: Any,
+        inferred: TypeInformation | None,
+        **fields: Any,
+    ) -> DataStream:
+        declared = output_type is not None
+        if declared and not isinstance(output_type, TypeInformation):
+            output_type = Types.of(output_type)
+        step = Transformation(
+            kind, name, [self._transformation], output_type or inferred, declared, **fields
+        )
+        return self._stream(step)
+
+    def _stream(self, step: Transformation) -> DataStream:
+        return DataStream(self._environment, step)

@@ -1,0 +1,275 @@
+"""The environment: where programs begin and how they are run.
+
+Settings come, later ones winning, from the configuration given to
+:meth:`StreamExecutionEnvironment.get_execution_environment`, from ``scurry run`` (environment
+variables), and from the setters. Keys that begin with ``spark.`` go to Spark; the others are
+Flink's, plus a few of Scurry's own (:mod:`scurry.datastream.options`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from scurry.common.configuration import Configuration
+from scurry.common.errors import NotSupportedError, ProgramError, TypeMismatchError
+from scurry.common.execution_config import ExecutionConfig
+from scurry.common.job_client import JobClient
+from scurry.common.job_execution_result import JobExecutionResult
+from scurry.common.row_types import CompositeTypeInfo
+from scurry.common.type_information import TypeInformation
+from scurry.common.typeinfo import Types
+from scurry.common.watermark_strategy import WatermarkStrategy
+from scurry.compile.explain import describe_plan, explain
+from scurry.compile.job import CompiledJob, Settings, compile_job
+from scurry.connectors.collection import CollectionSource
+from scurry.datastream import options
+from scurry.datastream.execution_mode import RuntimeExecutionMode
+from scurry.datastream.plain_stream import DataStream
+from scurry.datastream.transformation import Transformation, freeze
+from scurry.functions.source import Source
+from scurry.plan import nodes
+from scurry.plan.graph import Graph
+
+
+class StreamExecutionEnvironment:
+    """Builds streams from sources and runs what was built."""
+
+    def __init__(self, configuration: Configuration | None = None) -> None:
+        self._configuration = Configuration()
+        if configuration is not None:
+            self._configuration.add_all(configuration)
+        self._read_environment()
+        self._config = ExecutionConfig(self._configuration)
+        self._sinks: list[Transformation] = []
+        self._on_progress: Callable[[Any], None] | None = None
+
+    @staticmethod
+    def get_execution_environment(
+        configuration: Configuration | None = None,
+    ) -> StreamExecutionEnvironment:
+        """An environment on the active SparkSession; if there is none, on a local one that is made
+        when the first job starts (``spark.master`` in the configuration names another master)."""
+        return StreamExecutionEnvironment(configuration)
+
+    def _read_environment(self) -> None:
+        """What ``scurry run`` was told on its command line."""
+        for key, value in json.loads(os.environ.get("SCURRY_CONF") or "{}").items():
+            self._configuration.set_string(key, value)
+        if os.environ.get("SCURRY_MASTER"):
+            self._configuration.set_string("spark.master", os.environ["SCURRY_MASTER"])
+        if os.environ.get("SCURRY_PARALLELISM"):
+            self._configuration.set_string("parallelism.default", os.environ["SCURRY_PARALLELISM"])
+
+    def get_config(self) -> ExecutionConfig:
+        """Settings of this environment's jobs."""
+        return self._config
+
+    def get_configuration(self) -> Configuration:
+        """The same settings, as keys and values."""
+        return self._configuration
+
+    def configure(self, configuration: Configuration) -> None:
+        """Take over settings."""
+        self._configuration.add_all(configuration)
+
+    def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
+        """How many slots operators get that do not say otherwise."""
+        self._config.set_parallelism(parallelism)
+        return self
+
+    def get_parallelism(self) -> int:
+        """The parallelism that was set, or that of the machine."""
+        wanted = self._config.get_parallelism()
+        return wanted if wanted > 0 else self.get_default_local_parallelism()
+
+    def set_max_parallelism(self, max_parallelism: int) -> StreamExecutionEnvironment:
+        """The number of key groups; it cannot change while state lives."""
+        self._config.set_max_parallelism(max_parallelism)
+        return self
+
+    def get_max_parallelism(self) -> int:
+        """The number of key groups; -1 if the default is left in place."""
+        return self._config.get_max_parallelism()
+
+    def get_default_local_parallelism(self) -> int:
+        """The number of cores of this machine."""
+        return os.cpu_count() or 1
+
+    def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
+        """Choose streaming semantics (the default) or, for bounded input, automatic."""
+        if execution_mode is RuntimeExecutionMode.BATCH:
+            raise NotSupportedError(
+                "RuntimeExecutionMode.BATCH is not there yet. STREAMING gives the same final "
+                "results over bounded input, with every intermediate update."
+            )
+        self._configuration.set_string("execution.runtime-mode", execution_mode.name)
+        return self
+
+    def disable_operator_chaining(self) -> StreamExecutionEnvironment:
+        """Give each operator a stage of its own."""
+        self._configuration.set_string(options.CHAINING, "false")
+        return self
+
+    def is_chaining_enabled(self) -> bool:
+        """Whether operators share a task with what feeds them where they can."""
+        return bool(self._configuration.get_boolean(options.CHAINING, True))
+
+    def enable_checkpointing(self, interval: int) -> StreamExecutionEnvironment:
+        """Take a checkpoint every ``interval`` milliseconds. In Scurry every micro-batch is one, so
+        this sets how often a micro-batch starts at the least; where it is stored is
+        ``execution.checkpointing.dir``."""
+        self._configuration.set_string(options.BATCH_INTERVAL, f"{interval} ms")
+        return self
+
+    def get_checkpoint_interval(self) -> int:
+        """The interval in milliseconds, -1 if none was set."""
+        return int(self._configuration.get_duration(options.BATCH_INTERVAL, -1))
+
+    def on_progress(self, callback: Callable[[Any], None]) -> None:
+        """Have ``callback`` called with the job's progress after every micro-batch."""
+        self._on_progress = callback
+
+    def from_collection(
+        self, collection: Iterable[Any], type_info: TypeInformation | None = None
+    ) -> DataStream:
+        """A stream of values the program already has."""
+        if isinstance(collection, (str, bytes)) or not isinstance(collection, Iterable):
+            raise ProgramError(
+                f"from_collection needs a collection of elements, got {collection!r}."
+            )
+        declared = _type(type_info)
+        elements = _conforming(list(collection), declared)
+        source = CollectionSource(elements, declared)
+        return self._source(source, "Collection Source", declared)
+
+    def from_source(
+        self,
+        source: Source,
+        watermark_strategy: WatermarkStrategy | None = None,
+        source_name: str | None = None,
+        type_info: TypeInformation | None = None,
+    ) -> DataStream:
+        """A stream of what a source reads."""
+        if not isinstance(source, Source):
+            raise ProgramError(
+                f"from_source needs a Source, got {source!r} ({type(source).__name__})."
+            )
+        name = source_name or type(source).__name__
+        stream = self._source(source, name, _type(type_info) or source.type_info)
+        if watermark_strategy is None or _does_nothing(watermark_strategy):
+            return stream
+        return stream.assign_timestamps_and_watermarks(watermark_strategy)
+
+    def add_source(
+        self,
+        source_func: Any,
+        source_name: str = "Custom Source",
+        type_info: TypeInformation | None = None,
+    ) -> DataStream:
+        """A stream of what a :class:`Source` reads, or of what a function of no arguments returns
+        (it is called once, when the program is built)."""
+        if isinstance(source_func, Source):
+            return self.from_source(source_func, None, source_name, type_info)
+        if callable(source_func):
+            return self.from_collection(source_func(), type_info).name(source_name)
+        raise ProgramError(
+            f"add_source needs a Source or a function that returns elements, got {source_func!r}."
+        )
+
+    def _source(self, source: Source, name: str, declared: TypeInformation | None) -> DataStream:
+        step = Transformation(nodes.Source, f"Source: {name}", (), declared, source=source)
+        return DataStream(self, step)
+
+    def add_sink(self, step: Transformation) -> None:
+        """A stream has ended in a sink."""
+        self._sinks.append(step)
+
+    def remove_sink(self, step: Transformation) -> None:
+        """Take a sink out of the program."""
+        if step in self._sinks:
+            self._sinks.remove(step)
+
+    def execute(self, job_name: str | None = None) -> JobExecutionResult:
+        """Run the program to its end; for unbounded sources that is until it is interrupted."""
+        client = self.execute_async(job_name)
+        try:
+            return client.result()
+        except KeyboardInterrupt:
+            client.cancel().result()
+            raise
+
+    def execute_async(self, job_name: str | None = None) -> JobClient:
+        """Start the program and return at once."""
+        # PySpark is imported only when something really runs
+        from scurry.compile.spark.launch import launch
+
+        job = self._compile(job_name)
+        running = launch(job, self._configuration, self._on_progress)
+        self._sinks = []
+        return JobClient(running)
+
+    def explain(self) -> str:
+        """The program as a tree, with stages, lanes and uids."""
+        return explain(self._compile(None))
+
+    def get_execution_plan(self) -> str:
+        """The program as JSON: nodes with their inputs, stages and uids."""
+        return describe_plan(self._compile(None))
+
+    def _compile(self, job_name: str | None) -> CompiledJob:
+        name = job_name or self._configuration.get_string("pipeline.name", "Scurry job")
+        graph = Graph.of(name, freeze(self._sinks))
+        return compile_job(graph, self._settings())
+
+    def _settings(self) -> Settings:
+        max_parallelism = self._config.get_max_parallelism()
+        return Settings(
+            parallelism=self.get_parallelism(),
+            max_parallelism=max_parallelism if max_parallelism > 0 else options.KEY_GROUPS,
+            parameters=self._config.get_global_job_parameters(),
+            chaining=self.is_chaining_enabled(),
+        )
+
+    def add_python_file(self, file_path: str) -> None:
+        """Let workers import a Python file, package directory or zip."""
+        if not Path(file_path).exists():
+            raise ProgramError(f"add_python_file: {file_path!r} does not exist.")
+        known = self._configuration.get_string(options.PYTHON_FILES, "")
+        joined = f"{known},{file_path}" if known else file_path
+        self._configuration.set_string(options.PYTHON_FILES, joined)
+
+    def close(self) -> None:
+        """Forget everything that was built and not run."""
+        self._sinks = []
+
+
+def _type(declared: Any) -> TypeInformation | None:
+    if declared is None or isinstance(declared, TypeInformation):
+        return declared
+    return Types.of(declared)
+
+
+def _conforming(elements: list[Any], declared: TypeInformation | None) -> list[Any]:
+    if declared is None:
+        return elements
+    for at, element in enumerate(elements):
+        complaint = declared.check(element)
+        if complaint is not None:
+            raise TypeMismatchError(f"Element {at} of the collection: {complaint}.")
+    if isinstance(declared, CompositeTypeInfo):
+        kind = declared.element_class
+        return [
+            element
+            if element is None or type(element) is kind
+            else declared.build(declared.field_values(element))
+            for element in elements
+        ]
+    return elements
+
+
+def _does_nothing(strategy: WatermarkStrategy) -> bool:
+    return strategy.kind == "none" and strategy.assigner is None

@@ -1,0 +1,5 @@
+"""Time domains, under the module name PyFlink has for them."""
+
+from scurry.functions.contexts import TimeDomain
+
+__all__ = ["TimeDomain"]

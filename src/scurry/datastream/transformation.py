@@ -1,0 +1,98 @@
+"""Steps of a program under construction.
+
+``stream.map(f).uid("m")`` names a step after it was made, so a step stays open until the program is
+compiled. :func:`freeze` then turns steps into plan nodes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import scurry
+from scurry.common.errors import ProgramError
+from scurry.common.type_information import TypeInformation
+from scurry.plan.nodes import Node
+
+_PACKAGE = str(Path(scurry.__file__).parent)
+
+
+class Transformation:
+    """A step: the node it will become, and everything about it that may still change."""
+
+    def __init__(
+        self,
+        kind: type[Node],
+        name: str,
+        inputs: Iterable[Transformation] = (),
+        type_info: TypeInformation | None = None,
+        declared: bool = False,
+        **fields: Any,
+    ) -> None:
+        self.kind = kind
+        self.name = name
+        self.inputs = tuple(inputs)
+        self.type_info = type_info
+        self.declared = declared
+        self.fields = fields
+        self.uid: str | None = None
+        self.parallelism: int | None = None
+        self.max_parallelism: int | None = None
+        self.chaining = "chain"
+        self.description = ""
+        self.location = caller()
+
+    def set_uid(self, uid: str) -> None:
+        """Name the step for good."""
+        if not isinstance(uid, str) or not uid or any(sign in uid for sign in "\x1f>@"):
+            raise ProgramError(
+                f"{uid!r} cannot be the uid of {self.name!r} ({self.location}): a uid is a "
+                "non-empty string without '>', '@' and control characters."
+            )
+        self.uid = uid
+
+    def set_parallelism(self, parallelism: int, what: str = "parallelism") -> None:
+        """Say how many instances the step has."""
+        if not isinstance(parallelism, int) or isinstance(parallelism, bool) or parallelism < 1:
+            raise ProgramError(
+                f"{parallelism!r} cannot be the {what} of {self.name!r} ({self.location}): it is "
+                "a whole number from 1 on."
+            )
+        if what == "parallelism":
+            self.parallelism = parallelism
+        else:
+            self.max_parallelism = parallelism
+
+
+def freeze(ends: Iterable[Transformation]) -> list[Node]:
+    """Plan nodes for ``ends`` and everything before them; a shared step becomes a shared node."""
+    made: dict[Transformation, Node] = {}
+
+    def node(step: Transformation) -> Node:
+        if step not in made:
+            made[step] = step.kind(
+                name=step.name,
+                inputs=tuple(node(source) for source in step.inputs),
+                uid=step.uid,
+                parallelism=step.parallelism,
+                max_parallelism=step.max_parallelism,
+                location=step.location,
+                type_info=step.type_info,
+                declared=step.declared,
+                chaining=step.chaining,
+                description=step.description,
+                **step.fields,
+            )
+        return made[step]
+
+    return [node(end) for end in ends]
+
+
+def caller() -> str:
+    """The file and line of the user's code that is running now."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"

@@ -1,0 +1,42 @@
+"""User contracts: the functions a program hands to the engine, and what the engine hands back.
+
+Nothing here knows how a job is run. An ``XxxFunction`` is the user's; the operator that calls it
+lives in :mod:`scurry.runtime`.
+"""
+
+from scurry.functions.contexts import (
+    FunctionContext,
+    KeyedStateStore,
+    RuntimeContext,
+    TimeDomain,
+    TimerService,
+)
+from scurry.functions.output_tag import OutputTag
+from scurry.functions.process import KeyedProcessFunction, ProcessFunction
+from scurry.functions.transforms import (
+    FilterFunction,
+    FlatMapFunction,
+    Function,
+    KeySelector,
+    MapFunction,
+    Partitioner,
+    ReduceFunction,
+)
+
+__all__ = [
+    "FilterFunction",
+    "FlatMapFunction",
+    "Function",
+    "FunctionContext",
+    "KeySelector",
+    "KeyedProcessFunction",
+    "KeyedStateStore",
+    "MapFunction",
+    "OutputTag",
+    "Partitioner",
+    "ProcessFunction",
+    "ReduceFunction",
+    "RuntimeContext",
+    "TimeDomain",
+    "TimerService",
+]

@@ -1,0 +1,67 @@
+"""Sinks: where records go, once.
+
+A sink works in two halves as well. Its *writer* lives in a worker, as part of the operator chain
+that feeds it; at the end of a micro-batch it makes what it wrote ready (``prepare``) and hands a
+message to the driver. There ``commit`` makes the messages of all writers visible under the batch's
+id. A batch may be run again after a crash, so ``commit`` for a batch id it has seen must change
+nothing: that is what makes the output exactly-once. A sink that cannot do that says so in its
+``guarantee``, which ``explain()`` shows.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+EXACTLY_ONCE = "exactly-once"
+AT_LEAST_ONCE = "at-least-once"
+
+
+@dataclass(frozen=True)
+class WriterContext:
+    """A writer's place in the job."""
+
+    uid: str
+    index: int
+    parallelism: int
+
+
+class SinkWriter(ABC):
+    """The worker's half of a sink."""
+
+    @abstractmethod
+    def write(self, rows: list[Any]) -> None:
+        """Take records, in order."""
+
+    @abstractmethod
+    def prepare(self) -> Any:
+        """Called at the end of each micro-batch: make what was written since the last call ready,
+        and return the message ``commit`` needs (None if there is nothing to commit)."""
+
+    def close(self) -> None:
+        """Called after the last micro-batch."""
+
+
+class Sink(ABC):
+    """A sink as the program names it; it is pickled and sent to the workers."""
+
+    guarantee: str = EXACTLY_ONCE
+
+    @abstractmethod
+    def create_writer(self, context: WriterContext) -> SinkWriter:
+        """A writer, made in a worker."""
+
+    def commit(self, batch_id: int, messages: list[Any]) -> None:
+        """Called on the driver once all writers of batch ``batch_id`` have prepared. May be called
+        again for the same batch after a crash and must then change nothing."""
+
+    def abort(self, batch_id: int) -> None:
+        """Called on the driver when batch ``batch_id`` failed: throw away what was prepared."""
+
+    def recover(self, batch_id: int) -> None:
+        """Called on the driver when a job resumes: every batch before ``batch_id`` is committed,
+        anything prepared beyond it will be written again."""
+
+    def close(self) -> None:
+        """Called on the driver when the job has ended."""

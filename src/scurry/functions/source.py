@@ -1,0 +1,97 @@
+"""Sources: where records come from, cut into micro-batches that can be read again.
+
+Two halves. The *enumerator* lives on the driver and decides what the next micro-batch reads; its
+decision is written down before anything is read, so a batch that is run again reads the very same
+records. The *reader*, ``Source.read``, runs in a worker and must return the same records for the
+same range every time.
+
+Every range names the *partition* of the source it belongs to (a Kafka partition, a file, or simply
+``"0"``). Partitions are what watermarks are kept for, and within a partition records are in order.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from scurry.common.type_information import TypeInformation
+
+Json = Any
+
+
+@dataclass(frozen=True)
+class ReadRange:
+    """Something to read: ``what`` is JSON that the source's reader understands."""
+
+    partition: str
+    what: Json
+
+
+@dataclass(frozen=True)
+class ReadPlan:
+    """What one micro-batch reads of a source.
+
+    ``position`` is where the next batch goes on, as JSON; ``finished`` says that nothing will ever
+    come after it.
+    """
+
+    position: Json
+    ranges: list[ReadRange] = field(default_factory=list)
+    finished: bool = False
+
+
+@dataclass
+class SourceBatch:
+    """Some records in order: Python objects, or Arrow columns; event timestamps if known."""
+
+    rows: list[Any] | None = None
+    columns: pa.RecordBatch | None = None
+    timestamps: np.ndarray[Any, np.dtype[np.int64]] | None = None
+
+
+class SourceEnumerator(ABC):
+    """The driver's half of a source."""
+
+    @abstractmethod
+    def initial_position(self) -> Json:
+        """Where a job without history begins."""
+
+    @abstractmethod
+    def plan(self, position: Json, max_records: int) -> ReadPlan:
+        """What to read from ``position`` on, about ``max_records`` at most; a plan without ranges
+        that is not finished means "nothing new yet"."""
+
+    def committed(self, position: Json) -> None:
+        """The job has durably processed everything before ``position``."""
+
+    def close(self) -> None:
+        """The job has ended."""
+
+
+class Source(ABC):
+    """A source as the program names it; it is pickled and sent to the workers."""
+
+    #: Whether the source ends by itself.
+    bounded: bool = True
+    #: Into how many tasks the reading may be spread; None leaves it to the job's parallelism.
+    max_tasks: int | None = None
+    #: Whether ``read`` gives plain tuples for columns of no declared type, instead of Rows.
+    as_tuples: bool = False
+
+    @property
+    def type_info(self) -> TypeInformation | None:
+        """The type of the elements, if known."""
+        return None
+
+    @abstractmethod
+    def enumerator(self, parallelism: int) -> SourceEnumerator:
+        """A fresh enumerator, made on the driver when the job starts."""
+
+    @abstractmethod
+    def read(self, what: Json) -> Iterator[SourceBatch]:
+        """The records of one range, in order, the same ones every time."""

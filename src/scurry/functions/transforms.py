@@ -1,0 +1,69 @@
+"""Stateless and rolling functions. Each may also be given as a plain callable or lambda."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+from scurry.functions.contexts import RuntimeContext
+
+
+class Function:
+    """Anything with a life cycle: ``open`` once per instance before the first element, ``close``
+    after the last. An instance lives as long as its worker and slot, across micro-batches, so
+    models and connections belong in ``open``."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        """Called once, before the first element reaches this instance."""
+
+    def close(self) -> None:
+        """Called once, after the last element of a bounded job."""
+
+
+class MapFunction(Function, ABC):
+    """One element in, one element out."""
+
+    @abstractmethod
+    def map(self, value: Any) -> Any:
+        """The element that takes ``value``'s place."""
+
+
+class FlatMapFunction(Function, ABC):
+    """One element in, any number out."""
+
+    @abstractmethod
+    def flat_map(self, value: Any) -> Iterable[Any] | None:
+        """Yield, or return as an iterable, what takes ``value``'s place; None for nothing."""
+
+
+class FilterFunction(Function, ABC):
+    """Keeps the elements for which it is true."""
+
+    @abstractmethod
+    def filter(self, value: Any) -> bool:
+        """Whether ``value`` stays in the stream."""
+
+
+class ReduceFunction(Function, ABC):
+    """Combines two elements of one key into one of the same type."""
+
+    @abstractmethod
+    def reduce(self, value1: Any, value2: Any) -> Any:
+        """``value1`` is what has been reduced so far, ``value2`` the new element."""
+
+
+class KeySelector(Function, ABC):
+    """Extracts the key. It must be deterministic: the same element always has the same key."""
+
+    @abstractmethod
+    def get_key(self, value: Any) -> Any:
+        """The key of ``value``."""
+
+
+class Partitioner(Function, ABC):
+    """Chooses a slot for a key, for :meth:`DataStream.partition_custom`."""
+
+    @abstractmethod
+    def partition(self, key: Any, num_partitions: int) -> int:
+        """The slot, from 0 to ``num_partitions - 1``."""

@@ -1,0 +1,1 @@
+"""The plan: a program as frozen nodes, before anything is decided about how to run it."""

@@ -1,0 +1,153 @@
+"""Plan nodes. Each is valid once made and never changes; a pass makes new ones.
+
+Some nodes are operators, something that runs. Others only say how records get from one operator to
+the next: :class:`KeyBy`, :class:`Partition`, :class:`Union`, :class:`SideOutput`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from scurry.common.type_information import TypeInformation
+from scurry.common.watermark_strategy import WatermarkStrategy
+from scurry.functions import sink as sinks
+from scurry.functions import source as sources
+from scurry.functions.process import KeyedProcessFunction, ProcessFunction
+from scurry.functions.transforms import (
+    FilterFunction,
+    FlatMapFunction,
+    Function,
+    KeySelector,
+    MapFunction,
+    Partitioner,
+    ReduceFunction,
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Node:
+    """A step of the program."""
+
+    name: str
+    inputs: tuple[Node, ...] = ()
+    uid: str | None = None
+    parallelism: int | None = None
+    max_parallelism: int | None = None
+    #: the user's file and line
+    location: str = ""
+    type_info: TypeInformation | None = None
+    #: whether the user declared ``type_info``, so that values are checked against it
+    declared: bool = False
+    #: "chain", "head" (start a new chain here) or "never"
+    chaining: str = "chain"
+    description: str = ""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Operator(Node):
+    """A node that runs."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Source(Operator):
+    """Reads records."""
+
+    source: sources.Source
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Map(Operator):
+    """One record for each."""
+
+    function: MapFunction
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FlatMap(Operator):
+    """Any number of records for each."""
+
+    function: FlatMapFunction
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Filter(Operator):
+    """Some of the records."""
+
+    function: FilterFunction
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Process(Operator):
+    """A process function without keys."""
+
+    function: ProcessFunction
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Batches(Operator):
+    """A function over Arrow batches."""
+
+    function: Function
+    call: Callable[..., Any]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Timestamps(Operator):
+    """Assigns timestamps and watermarks."""
+
+    strategy: WatermarkStrategy
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KeyedProcess(Operator):
+    """A process function with state and timers per key."""
+
+    function: KeyedProcessFunction
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Reduce(Operator):
+    """A rolling reduce per key."""
+
+    function: ReduceFunction
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sink(Operator):
+    """Writes records."""
+
+    sink: sinks.Sink
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KeyBy(Node):
+    """Partitions by key."""
+
+    selector: KeySelector
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Partition(Node):
+    """Partitions in another way: forward, rebalance, shuffle, broadcast, global, custom."""
+
+    kind: str
+    partitioner: Partitioner | None = None
+    selector: KeySelector | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Union(Node):
+    """Several streams as one."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SideOutput(Node):
+    """The side output ``tag`` of an operator."""
+
+    tag: str
+
+
+#: Operators whose state must be found again after a restart.
+STATEFUL = (KeyedProcess, Reduce)

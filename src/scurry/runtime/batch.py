@@ -1,0 +1,189 @@
+"""A batch of records: Python objects or Arrow columns, with their times beside them.
+
+Beside each record travel, as numpy columns (or not at all where a job has no event time):
+
+* ``ts``: the record's event timestamp,
+* ``wm``: the watermark in force just before the record, in the channel it came through,
+* ``pos`` and ``tick``: the record's place in the job's input, see below.
+
+**The order of records.** Where channels meet, their records are merged by ``(pos, tick)``: ``pos``
+is the running watermark of the source partition the record stems from, ``tick`` numbers the
+records of the micro-batch (partition in the high bits). Records that an operator emits inherit
+the place of the record that caused them; what a timer emits stands at the timer's own timestamp,
+before the records that arrived once the watermark had passed it. The merged order is therefore the
+order of the input itself: it depends neither on how the input was cut into micro-batches nor, for
+one source partition, on the parallelism of the stages between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from scurry.runtime.columns import ElementCodec
+
+MIN_WATERMARK = -(1 << 63)
+MAX_WATERMARK = (1 << 63) - 1
+#: Event timestamp of a record that has none.
+NO_TIMESTAMP = MIN_WATERMARK
+#: ``tick`` of what timers emit: before any record at the same ``pos``.
+TIMER_TICK = -1
+#: Bits of ``tick`` below the source partition's rank.
+RANK_SHIFT = 44
+
+Longs = np.ndarray[Any, np.dtype[np.int64]]
+
+
+class Batch:
+    """Records in order, with their times. Rows and columns are made from each other on demand."""
+
+    __slots__ = ("_columns", "_rows", "codec", "keys", "pos", "size", "tick", "ts", "wm")
+
+    def __init__(
+        self,
+        rows: list[Any] | None,
+        *,
+        columns: pa.RecordBatch | None = None,
+        codec: ElementCodec | None = None,
+        keys: list[Any] | None = None,
+        ts: Longs | None = None,
+        wm: Longs | None = None,
+        pos: Longs | None = None,
+        tick: Longs | None = None,
+    ) -> None:
+        self._rows = rows
+        self._columns = columns
+        self.codec = codec
+        self.keys = keys
+        self.ts = ts
+        self.wm = wm
+        self.pos = pos
+        self.tick = tick
+        if rows is not None:
+            self.size = len(rows)
+        else:
+            assert columns is not None
+            self.size = columns.num_rows
+
+    @property
+    def rows(self) -> list[Any]:
+        """The records as Python objects."""
+        if self._rows is None:
+            assert self._columns is not None
+            assert self.codec is not None
+            self._rows = self.codec.to_rows(self._columns)
+        return self._rows
+
+    @property
+    def columns(self) -> pa.RecordBatch | None:
+        """The records as Arrow columns, if they are held that way."""
+        return self._columns
+
+    def alias(self) -> Batch:
+        """The same records, whose keys and times may be replaced without touching this batch."""
+        return Batch(
+            self._rows,
+            columns=self._columns,
+            codec=self.codec,
+            keys=self.keys,
+            ts=self.ts,
+            wm=self.wm,
+            pos=self.pos,
+            tick=self.tick,
+        )
+
+    def with_rows(self, rows: list[Any]) -> Batch:
+        """As many records with other contents, each in the place of its predecessor."""
+        return Batch(rows, ts=self.ts, wm=self.wm, pos=self.pos, tick=self.tick)
+
+    def with_columns(self, columns: pa.RecordBatch, codec: ElementCodec) -> Batch:
+        """The same, given as columns."""
+        return Batch(
+            None, columns=columns, codec=codec, ts=self.ts, wm=self.wm, pos=self.pos, tick=self.tick
+        )
+
+    def spread(self, rows: list[Any], origin: Longs) -> Batch:
+        """Records ``rows``, the i-th of them caused by record ``origin[i]`` of this batch."""
+        return Batch(
+            rows,
+            ts=None if self.ts is None else self.ts[origin],
+            wm=None if self.wm is None else self.wm[origin],
+            pos=None if self.pos is None else self.pos[origin],
+            tick=None if self.tick is None else self.tick[origin],
+        )
+
+    def take(self, index: Longs) -> Batch:
+        """The records at ``index``, keys included."""
+        columns, rows = None, None
+        if self._columns is not None:
+            columns = self._columns.take(pa.array(index))
+        if self._rows is not None or columns is None:
+            rows = pick(self.rows, index)
+            columns = None
+        picked = Batch(
+            rows,
+            columns=columns,
+            codec=self.codec,
+            keys=None if self.keys is None else pick(self.keys, index),
+        )
+        for name in ("ts", "wm", "pos", "tick"):
+            column = getattr(self, name)
+            if column is not None:
+                setattr(picked, name, column[index])
+        return picked
+
+    def slices(self, rows: int) -> Iterator[Batch]:
+        """The batch in pieces of at most ``rows`` records."""
+        if self.size <= rows:
+            yield self
+            return
+        for at in range(0, self.size, rows):
+            piece = slice(at, at + rows)
+            part = Batch(
+                None if self._rows is None else self._rows[piece],
+                columns=None if self._columns is None else self._columns.slice(at, rows),
+                codec=self.codec,
+                keys=None if self.keys is None else self.keys[piece],
+            )
+            for name in ("ts", "wm", "pos", "tick"):
+                column = getattr(self, name)
+                if column is not None:
+                    setattr(part, name, column[piece])
+            yield part
+
+
+def pick(items: Sequence[Any], index: Longs) -> list[Any]:
+    """``[items[i] for i in index]`` at C speed."""
+    if len(index) == 0:
+        return []
+    if len(index) == 1:
+        return [items[int(index[0])]]
+    return list(itemgetter(*index.tolist())(items))
+
+
+def concat(batches: Sequence[Batch]) -> Batch:
+    """One batch of all records, in the order given."""
+    if len(batches) == 1:
+        return batches[0]
+    rows: list[Any] = []
+    keys: list[Any] = []
+    for batch in batches:
+        rows.extend(batch.rows)
+        if batch.keys is not None:
+            keys.extend(batch.keys)
+    whole = Batch(rows, keys=keys if len(keys) == len(rows) and keys else None)
+    for name in ("ts", "wm", "pos", "tick"):
+        if any(getattr(batch, name) is not None for batch in batches):
+            setattr(whole, name, np.concatenate([_filled(batch, name) for batch in batches]))
+    return whole
+
+
+def _filled(batch: Batch, name: str) -> Longs:
+    column: Longs | None = getattr(batch, name)
+    if column is None:
+        return np.full(batch.size, MIN_WATERMARK, dtype=np.int64)
+    return column

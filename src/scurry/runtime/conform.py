@@ -1,0 +1,32 @@
+"""Holding elements to the type that the user declared for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scurry.common.errors import TypeMismatchError
+from scurry.common.row_types import CompositeTypeInfo
+from scurry.common.type_information import TypeInformation
+from scurry.runtime.failures import ElementFailed
+
+
+def conform(rows: list[Any], declared: TypeInformation | None) -> list[Any]:
+    """``rows`` as elements of the declared type: tuples become Rows where a Row was declared, as
+    they do in PyFlink. Names the first element that does not fit."""
+    if declared is None:
+        return rows
+    check = declared.check
+    for row in rows:
+        complaint = check(row)
+        if complaint is not None:
+            wrong = TypeMismatchError(
+                f"{complaint}. The type was declared as {declared!r}; return that, or leave "
+                "the type out."
+            )
+            raise ElementFailed(row) from wrong
+    if isinstance(declared, CompositeTypeInfo):
+        kind, build, split = declared.element_class, declared.build, declared.field_values
+        return [
+            row if row is None or type(row) is kind else build(split(row)) for row in rows
+        ]
+    return rows

@@ -1,0 +1,38 @@
+"""Envelopes: what Spark moves between tasks.
+
+An envelope is a flat row whose columns never depend on the user's program: which slot and stage it
+is for, which input of which operator, the channel it belongs to and its number there, what kind it
+is, a watermark, and an opaque payload. Batches of records, watermarks, ticks of the clock, and what
+tasks report to the driver all travel this way. A stage hands on untouched whatever is addressed to
+a later stage, so any graph runs as one line of stages.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+#: Kinds of envelopes. The last three are addressed to the driver.
+DATA, WATERMARK, TICK, COMMIT, CELLS, REPORT = range(6)
+#: The stage number of the driver: beyond any stage.
+DRIVER = 1 << 20
+
+
+class Envelope(NamedTuple):
+    """One row between stages."""
+
+    slot: int
+    stage: int
+    dest: str
+    port: int
+    channel: str
+    seq: int
+    kind: int
+    watermark: int
+    payload: bytes
+
+
+#: The Spark schema of an envelope, in the order of the fields above.
+SCHEMA = (
+    "slot int, stage int, dest string, port int, channel string, seq long, kind int, "
+    "watermark long, payload binary"
+)

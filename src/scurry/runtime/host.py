@@ -1,0 +1,127 @@
+"""Hosts: one slot of one stage, serving all operators of that stage.
+
+In every micro-batch a host is given all envelopes addressed to its slot. What is meant for a later
+stage or for the driver it hands on; the rest it merges per operator, runs through the operator and
+its chain, and sends on what comes out. Its state is then committed to the journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from scurry.runtime.batch import MIN_WATERMARK
+from scurry.runtime.blobs import decode_batch
+from scurry.runtime.envelope import DATA, TICK, WATERMARK, Envelope
+from scurry.runtime.event_time import Arrival, InputGate
+from scurry.runtime.operator import TaskContext
+from scurry.runtime.report import Tick, decode_report, decode_tick, encode_report
+from scurry.runtime.specs import JobSpec
+from scurry.runtime.task import Task, report
+from scurry.state.journal import Journal
+from scurry.state.slot_store import SlotStore
+
+#: Records handled between two chances to send something on.
+CHUNK_ROWS = 100_000
+
+
+class SlotHost:
+    """Slot ``slot`` of stage ``stage`` of a job."""
+
+    def __init__(self, job: JobSpec, stage: int, slot: int, store: SlotStore) -> None:
+        self.job = job
+        self.stage = stage
+        self.slot = slot
+        self.store = store
+        self._heads = job.stages[stage - 1]
+        self._context = TaskContext(
+            slot, job.parallelism, job.max_parallelism, store=store, parameters=job.parameters
+        )
+        self.task = Task(job, self._context)
+        for uid in self._heads:
+            self.task.add_head(uid)
+        self._gates: dict[str, InputGate] = {}
+        self._opened = False
+
+    def run(self, envelopes: Iterable[Envelope], journal: Journal) -> Iterator[Envelope]:
+        """One micro-batch."""
+        arrivals: dict[str, list[Arrival]] = {uid: [] for uid in self._heads}
+        ends: dict[str, dict[str, int]] = {uid: {} for uid in self._heads}
+        tick = Tick(0)
+        for envelope in envelopes:
+            if envelope.stage != self.stage:
+                yield envelope
+            elif envelope.kind == DATA:
+                batch = decode_batch(envelope.payload)
+                arrival = (envelope.channel, envelope.seq, envelope.port, batch)
+                arrivals[envelope.dest].append(arrival)
+            elif envelope.kind == WATERMARK:
+                ends[envelope.dest][envelope.channel] = envelope.watermark
+            elif envelope.kind == TICK:
+                tick = decode_tick(envelope.payload)
+        self._begin(journal, tick)
+        marks = {}
+        for uid in self._heads:
+            yield from self._run_operator(uid, arrivals.pop(uid), ends[uid])
+            marks[uid] = self._gates[uid].current
+        yield from self.task.finish_channel(marks)
+        yield from self.task.finish()
+        yield from self._ticks(tick)
+        self._context.count("state_bytes", self.store.commit(journal, self._notes()))
+        self._context.gauges["state_entries"] = self.store.entries
+        yield report(self._context)
+        if tick.final:
+            self.task.close()
+
+    def _begin(self, journal: Journal, tick: Tick) -> None:
+        notes = self.store.begin(journal)
+        self._restore(notes)
+        self._context.now = tick.now
+        if not self._opened:
+            self.task.open()
+            self._opened = True
+        self.task.start_channel(str(self.slot))
+
+    def _run_operator(
+        self, uid: str, arrivals: list[Arrival], ends: dict[str, int]
+    ) -> Iterator[Envelope]:
+        operator, gate = self.task.operators[uid], self._gates[uid]
+        operator.begin(gate.current)
+        whole, ports = gate.merge(arrivals, ends)
+        arrivals.clear()
+        if whole is not None:
+            self._context.count(f"in:{uid}", whole.size)
+            if ports is not None:
+                raise AssertionError(f"operator {uid} has one input, got records for others")
+            for piece in whole.slices(CHUNK_ROWS):
+                operator.process(piece)
+                yield from self.task.drain()
+        operator.advance(gate.settle())
+        if gate.current > MIN_WATERMARK:
+            self._context.watermarks[uid] = gate.current
+
+    def _ticks(self, tick: Tick) -> Iterator[Envelope]:
+        if self.stage < len(self.job.stages):
+            payload = encode_report(tick)
+            for slot in range(self.job.parallelism):
+                yield Envelope(slot, self.stage + 1, "", 0, "", 0, TICK, 0, payload)
+
+    def _restore(self, notes: bytes) -> None:
+        held = decode_report(notes) if notes else {"gates": {}, "cells": {}}
+        self._gates = {uid: InputGate() for uid in self._heads}
+        for uid, (current, marks) in held["gates"].items():
+            if uid in self._gates:
+                self._gates[uid].current = current
+                self._gates[uid].marks = marks
+        self._context.cells = held["cells"]
+
+    def _notes(self) -> bytes:
+        gates = {
+            uid: (gate.current, gate.marks)
+            for uid, gate in self._gates.items()
+            if gate.marks or gate.current > MIN_WATERMARK
+        }
+        return encode_report({"gates": gates, "cells": self._context.cells})
+
+    def close(self, erase: bool = False) -> None:
+        """Release the local store."""
+        self.store.close(erase)

@@ -1,0 +1,162 @@
+"""The contract of operators, and the wiring between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scurry.functions.output_tag import OutputTag
+from scurry.runtime.batch import MIN_WATERMARK, Batch, Longs
+from scurry.runtime.conform import conform
+from scurry.runtime.failures import NO_ELEMENT, function_error
+from scurry.runtime.specs import OperatorSpec
+
+if TYPE_CHECKING:
+    from scurry.state.slot_store import SlotStore
+
+Consumer = Callable[[Batch], None]
+_first = itemgetter(0)
+
+
+@dataclass
+class Clock:
+    """The two times an operator sees."""
+
+    now: int = 0
+    watermark: int = MIN_WATERMARK
+
+
+@dataclass
+class TaskContext:
+    """What the operators of one task share."""
+
+    index: int
+    parallelism: int
+    max_parallelism: int
+    #: processing time, fixed when the micro-batch was planned
+    now: int = 0
+    store: SlotStore | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    #: small values that survive from batch to batch, such as the highest timestamp seen
+    cells: dict[str, Any] = field(default_factory=dict)
+    counters: dict[str, int] = field(default_factory=dict)
+    gauges: dict[str, int] = field(default_factory=dict)
+    watermarks: dict[str, int] = field(default_factory=dict)
+
+    def count(self, name: str, amount: int) -> None:
+        """Add to a counter that the driver sums over all tasks."""
+        self.counters[name] = self.counters.get(name, 0) + amount
+
+    def take_report(self) -> dict[str, dict[str, int]]:
+        """What there is to report of this micro-batch; counters start again at zero."""
+        counters, self.counters = self.counters, {}
+        return {"counters": counters, "gauges": self.gauges, "watermarks": self.watermarks}
+
+
+class Operator:
+    """Turns batches into batches.
+
+    ``open`` is called once per instance. In each micro-batch the head of a chain is first told to
+    ``begin``, with the watermark the last batch ended at. Then ``process`` is called for the
+    batches of records in order, and for the head ``advance`` with the watermark at the end of the
+    input; then ``finish`` for all. ``close`` is called after the last micro-batch.
+    """
+
+    def __init__(self, spec: OperatorSpec) -> None:
+        self.spec = spec
+        self.context: TaskContext
+        self._consumers: list[Consumer] = []
+        self._side: dict[str, list[Consumer]] = {}
+
+    def wire(self, consumers: list[Consumer], side: dict[str, list[Consumer]]) -> None:
+        """Connect the outputs."""
+        self._consumers = consumers
+        self._side = side
+
+    def open(self, context: TaskContext) -> None:
+        """Prepare for the first batch."""
+        self.context = context
+
+    def begin(self, watermark: int) -> None:
+        """A micro-batch starts, at this watermark."""
+
+    def process(self, batch: Batch, port: int = 0) -> None:
+        """Handle records, in order."""
+        raise AssertionError(f"{type(self).__name__} takes no records")
+
+    def advance(self, watermark: int) -> None:
+        """The watermark at the end of this micro-batch's input."""
+
+    def finish(self) -> None:
+        """The micro-batch is over."""
+
+    def close(self) -> None:
+        """There will be no more micro-batches."""
+
+    def emit(self, batch: Batch) -> None:
+        """Send records downstream."""
+        if batch.size:
+            for consumer in self._consumers:
+                consumer(batch)
+
+    def emit_side(self, tag: str, batch: Batch) -> None:
+        """Send records to a side output; nobody may be listening."""
+        for consumer in self._side.get(tag, ()):
+            consumer(batch)
+
+    def emit_tagged(self, batch: Batch) -> None:
+        """Send records downstream, those of the form ``(OutputTag, value)`` to side outputs."""
+        rows = batch.rows
+        if not any_tagged(rows):
+            self._emit_conforming(batch)
+            return
+        main: list[int] = []
+        tagged: dict[str, list[int]] = {}
+        for at, row in enumerate(rows):
+            if is_tagged(row):
+                tagged.setdefault(row[0].tag_id, []).append(at)
+            else:
+                main.append(at)
+        for tag, places in tagged.items():
+            if tag in self._side:
+                self.emit_side(tag, batch.spread([rows[at][1] for at in places], _longs(places)))
+        self._emit_conforming(batch.spread([rows[at] for at in main], _longs(main)))
+
+    def _emit_conforming(self, batch: Batch) -> None:
+        if self.spec.type_info is not None:
+            try:
+                batch = batch.with_rows(conform(batch.rows, self.spec.type_info))
+            except Exception as failure:
+                raise self.failed(failure) from failure
+        self.emit(batch)
+
+    def failed(self, failure: BaseException, element: Any = NO_ELEMENT) -> BaseException:
+        """The error to raise when user code failed."""
+        spec = self.spec
+        return function_error(spec.name, spec.uid, spec.location, element, failure)
+
+
+def is_tagged(row: Any) -> bool:
+    """Whether ``row`` is PyFlink's ``yield tag, value``."""
+    return isinstance(row, tuple) and len(row) == 2 and isinstance(row[0], OutputTag)
+
+
+def any_tagged(rows: list[Any]) -> bool:
+    """Whether any of ``rows`` goes to a side output, at C speed for rows that all look alike."""
+    kinds = set(map(type, rows))
+    if tuple not in kinds:
+        return False
+    if kinds == {tuple}:
+        try:
+            return any(issubclass(kind, OutputTag) for kind in set(map(type, map(_first, rows))))
+        except IndexError:
+            pass
+    return any(map(is_tagged, rows))
+
+
+def _longs(places: list[int]) -> Longs:
+    return np.array(places, dtype=np.int64)

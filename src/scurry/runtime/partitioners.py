@@ -1,0 +1,184 @@
+"""Partitionings: which slot of the next stage a record goes to.
+
+All of them are functions of the record, or of its place in the input, so a batch that is run again
+spreads its records in exactly the same way.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from scurry.common.errors import KeyTypeError, ProgramError
+from scurry.common.keys import NAN, KeySlots, freeze, stable_hash_int64
+from scurry.runtime.batch import Batch, Longs, pick
+from scurry.runtime.columns import to_list
+from scurry.runtime.failures import ElementFailed, apply_all
+
+Spread = Iterator[tuple[int, Batch]]
+
+
+class Partitioning(ABC):
+    """Distributes a batch over ``slots`` slots. ``name`` is what ``explain()`` calls it."""
+
+    name: str
+
+    @abstractmethod
+    def spread(self, batch: Batch, slots: int, max_parallelism: int, index: int) -> Spread:
+        """Pairs of slot and the records for it; ``index`` is the sending task's number."""
+
+
+class Forward(Partitioning):
+    """To the slot of the same number."""
+
+    name = "forward"
+
+    def spread(self, batch: Batch, slots: int, max_parallelism: int, index: int) -> Spread:
+        yield index % slots, batch
+
+
+class Global(Partitioning):
+    """Everything to slot 0."""
+
+    name = "global"
+
+    def spread(self, batch: Batch, slots: int, max_parallelism: int, index: int) -> Spread:
+        yield 0, batch
+
+
+class Broadcast(Partitioning):
+    """Everything to every slot."""
+
+    name = "broadcast"
+
+    def spread(self, batch: Batch, slots: int, max_parallelism: int, index: int) -> Spread:
+        for slot in range(slots):
+            yield slot, batch
+
+
+class Rebalance(Partitioning):
+    """Round robin."""
+
+    name = "rebalance"
+
+    def spread(self, batch: Batch, slots: int, max_parallelism: int, index: int) -> Spread:
+        yield from _by_slot(batch, (_places(batch) + index) % slots, slots)
+
+
+class Shuffle(Partitioning):
+    """To a slot that looks random but is the same in every run."""
+
+    name = "shuffle"
+
+    def spread(self, batch: Batch, slots: int, max_parallelism: int, index: int) -> Spread:
+        chosen = stable_hash_int64(_places(batch)) % np.uint64(slots)
+        yield from _by_slot(batch, chosen.astype(np.int64), slots)
+
+
+class Custom(Partitioning):
+    """Where the user's function says, given the record's key."""
+
+    name = "custom"
+
+    def __init__(
+        self, partition: Callable[[Any, int], int], select: Callable[[Any], Any]
+    ) -> None:
+        self._partition = partition
+        self._select = select
+
+    def spread(self, batch: Batch, slots: int, max_parallelism: int, index: int) -> Spread:
+        def choose(row: Any) -> int:
+            slot = self._partition(self._select(row), slots)
+            if isinstance(slot, (int, np.integer)) and 0 <= slot < slots:
+                return int(slot)
+            raise ProgramError(
+                f"The partitioner returned {slot!r}; it must return a whole number from 0 to "
+                f"{slots - 1}."
+            )
+
+        chosen = apply_all(choose, batch.rows)
+        yield from _by_slot(batch, np.array(chosen, dtype=np.int64), slots)
+
+
+class ByKey(Partitioning):
+    """By the key's key group; the keys travel along."""
+
+    name = "hash"
+
+    def __init__(self, select: Callable[[Any], Any], field: str | int | None = None) -> None:
+        self._select = select
+        self._field = field
+        self._slots: KeySlots | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_slots": None}
+
+    def spread(self, batch: Batch, slots: int, max_parallelism: int, index: int) -> Spread:
+        if self._slots is None:
+            self._slots = KeySlots(slots, max_parallelism)
+        column = self._column(batch)
+        if column is not None and pa.types.is_integer(column.type) and column.null_count == 0:
+            numbers = column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+            for slot, part, places in _parts(batch, self._slots.of_ints(numbers), slots):
+                part.keys = numbers[places].tolist()
+                yield slot, part
+            return
+        keys = apply_all(self._select, batch.rows) if column is None else to_list(column)
+        keys, chosen = self._route(keys, batch)
+        for slot, part, places in _parts(batch, chosen, slots):
+            part.keys = pick(keys, places)
+            yield slot, part
+
+    def _column(self, batch: Batch) -> pa.Array | None:
+        if batch.columns is None or self._field is None:
+            return None
+        names = batch.columns.schema.names
+        if isinstance(self._field, int):
+            return batch.columns.column(self._field) if self._field < len(names) else None
+        return batch.columns.column(self._field) if self._field in names else None
+
+    def _route(self, keys: list[Any], batch: Batch) -> tuple[list[Any], Longs]:
+        assert self._slots is not None
+        if keys and isinstance(keys[0], float):
+            keys = [NAN if key != key else key for key in keys]
+        try:
+            chosen = list(map(self._slots.__getitem__, keys))
+        except (TypeError, KeyTypeError):
+            keys, chosen = self._route_slowly(keys, batch)
+        return keys, np.array(chosen, dtype=np.int64)
+
+    def _route_slowly(self, keys: list[Any], batch: Batch) -> tuple[list[Any], list[int]]:
+        """Some key is not hashable: give it identity by value, or name the record it is of."""
+        assert self._slots is not None
+        frozen, chosen = [], []
+        for row, key in zip(batch.rows, keys, strict=True):
+            try:
+                frozen.append(freeze(key))
+                chosen.append(self._slots[frozen[-1]])
+            except KeyTypeError as failure:
+                raise ElementFailed(row) from failure
+        return frozen, chosen
+
+
+def _places(batch: Batch) -> Longs:
+    return np.arange(batch.size, dtype=np.int64) if batch.tick is None else batch.tick
+
+
+def _parts(batch: Batch, chosen: Longs, slots: int) -> Iterator[tuple[int, Batch, Longs]]:
+    if slots == 1:
+        places = np.arange(batch.size, dtype=np.int64)
+        yield 0, batch.alias(), places
+        return
+    for slot in range(slots):
+        places = np.flatnonzero(chosen == slot)
+        if len(places):
+            yield slot, batch.take(places), places
+
+
+def _by_slot(batch: Batch, chosen: Longs, slots: int) -> Spread:
+    for slot, part, _ in _parts(batch, chosen, slots):
+        yield slot, part

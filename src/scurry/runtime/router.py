@@ -1,0 +1,100 @@
+"""Routers: the exits of a task towards later stages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scurry.runtime.batch import Batch, concat
+from scurry.runtime.blobs import encode_batch
+from scurry.runtime.envelope import DATA, WATERMARK, Envelope
+from scurry.runtime.failures import NO_ELEMENT, function_error
+from scurry.runtime.operator import TaskContext
+from scurry.runtime.specs import JobSpec, OperatorSpec, SourceSpec, Wire
+
+#: Records of one slot are gathered up to this number before they become a blob.
+BLOB_ROWS = 65_536
+
+
+class Router:
+    """Spreads the records of one output over the slots of one operator's stage."""
+
+    def __init__(
+        self,
+        sender: OperatorSpec | SourceSpec,
+        wire: Wire,
+        job: JobSpec,
+        context: TaskContext,
+        number: int,
+    ) -> None:
+        assert wire.partitioning is not None
+        self._sender = sender
+        self._partitioning = wire.partitioning
+        self._target = job.operators[wire.target]
+        self._port = wire.port
+        self._stage = job.stage_of(wire.target)
+        self._context = context
+        self._prefix = f"{sender.uid}>{number}@"
+        self._channel = ""
+        self._seq = 0
+        self._waiting: dict[int, list[Batch]] = {}
+        self._waiting_rows: dict[int, int] = {}
+        self._ready: list[Envelope] = []
+
+    def start(self, channel: str) -> None:
+        """Begin the records of a channel: a source partition, or this slot."""
+        self._channel = self._prefix + channel
+        self._seq = 0
+
+    def send(self, batch: Batch) -> None:
+        """Take records for later stages."""
+        target, context = self._target, self._context
+        try:
+            for slot, part in self._partitioning.spread(
+                batch, target.parallelism, context.max_parallelism, context.index
+            ):
+                self._waiting.setdefault(slot, []).append(part)
+                rows = self._waiting_rows.get(slot, 0) + part.size
+                self._waiting_rows[slot] = rows
+                if rows >= BLOB_ROWS:
+                    self._seal(slot)
+        except Exception as failure:
+            name = f"{self._partitioning.name} partitioning into {target.name}"
+            raise function_error(
+                name, target.uid, target.location, NO_ELEMENT, failure
+            ) from failure
+
+    def _seal(self, slot: int) -> None:
+        batches = self._waiting.pop(slot)
+        del self._waiting_rows[slot]
+        columnar = [batch for batch in batches if batch.columns is not None]
+        pieces = batches if len(columnar) == len(batches) else [concat(batches)]
+        for piece in pieces:
+            blob = encode_batch(piece)
+            self._ready.append(self._envelope(slot, DATA, 0, blob))
+
+    def _envelope(self, slot: int, kind: int, watermark: int, payload: bytes) -> Envelope:
+        self._seq += 1
+        return Envelope(
+            slot,
+            self._stage,
+            self._target.uid,
+            self._port,
+            self._channel,
+            self._seq,
+            kind,
+            watermark,
+            payload,
+        )
+
+    def drain(self) -> Iterator[Envelope]:
+        """What is ready to travel; called now and then, so that memory stays bounded."""
+        ready, self._ready = self._ready, []
+        yield from ready
+
+    def finish(self, watermark: int) -> Iterator[Envelope]:
+        """The channel's records of this micro-batch are complete, its watermark is known."""
+        for slot in sorted(self._waiting):
+            self._seal(slot)
+        yield from self.drain()
+        for slot in range(self._target.parallelism):
+            yield self._envelope(slot, WATERMARK, watermark, b"")

@@ -1,0 +1,81 @@
+"""What a job is made of at run time: operators, how they are wired, which stage runs them.
+
+The compiler writes these, workers read them. They are pickled once and cached by every worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from scurry.common.type_information import TypeInformation
+from scurry.functions.source import Source
+
+if TYPE_CHECKING:
+    from scurry.runtime.operator import Operator
+    from scurry.runtime.partitioners import Partitioning
+
+
+@dataclass(frozen=True)
+class Wire:
+    """Where an output leads.
+
+    Without ``partitioning`` the target is chained: it runs in the same task, on the same batch.
+    With it, records travel to a slot of the target's stage, as input number ``port``.
+    """
+
+    target: str
+    port: int = 0
+    partitioning: Partitioning | None = None
+
+
+@dataclass(frozen=True)
+class OperatorSpec:
+    """One operator: how to make it, and where its outputs lead."""
+
+    uid: str
+    name: str
+    make: Callable[[OperatorSpec], Operator]
+    location: str = ""
+    parallelism: int = 1
+    type_info: TypeInformation | None = None
+    outputs: tuple[Wire, ...] = ()
+    side_outputs: Mapping[str, tuple[Wire, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SourceSpec:
+    """A source and the chain it feeds."""
+
+    uid: str
+    name: str
+    source: Source
+    tasks: int
+    outputs: tuple[Wire, ...]
+    type_info: TypeInformation | None = None
+
+
+@dataclass(frozen=True)
+class JobSpec:
+    """A whole job, ready to run."""
+
+    name: str
+    run_id: str
+    parallelism: int
+    max_parallelism: int
+    sources: tuple[SourceSpec, ...]
+    operators: Mapping[str, OperatorSpec]
+    #: uids of the operators that receive records over the wire, by stage, from stage 1
+    stages: tuple[tuple[str, ...], ...]
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    local_root: str = ""
+    sys_path: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def stage_of(self, uid: str) -> int:
+        """The number of the stage whose hosts receive records for ``uid``."""
+        for number, heads in enumerate(self.stages, start=1):
+            if uid in heads:
+                return number
+        raise KeyError(uid)

@@ -1,0 +1,235 @@
+"""Operators without state: they run inside whatever task feeds them, a whole batch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from scurry.common.errors import ProgramError, TypeMismatchError
+from scurry.functions.contexts import FunctionContext, TimerService
+from scurry.functions.output_tag import OutputTag
+from scurry.functions.process import ElementContext, ProcessFunction
+from scurry.functions.transforms import Function
+from scurry.runtime.batch import NO_TIMESTAMP, Batch
+from scurry.runtime.columns import ElementCodec, infer_columns
+from scurry.runtime.conform import conform
+from scurry.runtime.failures import apply_all
+from scurry.runtime.operator import Clock, Operator, TaskContext
+from scurry.runtime.specs import OperatorSpec
+
+
+class FunctionOperator(Operator):
+    """An operator that runs one user function with a life cycle."""
+
+    def __init__(self, spec: OperatorSpec, function: Function) -> None:
+        super().__init__(spec)
+        self.function = function
+
+    def open(self, context: TaskContext) -> None:
+        super().open(context)
+        spec = self.spec
+        runtime = FunctionContext(
+            spec.name,
+            spec.uid,
+            context.index,
+            spec.parallelism,
+            context.max_parallelism,
+            context.parameters,
+        )
+        try:
+            self.function.open(runtime)
+        except Exception as failure:
+            raise self.failed(failure) from failure
+
+    def close(self) -> None:
+        self.function.close()
+
+
+class MapOperator(FunctionOperator):
+    """One record for each record."""
+
+    def process(self, batch: Batch, port: int = 0) -> None:
+        function: Any = self.function
+        try:
+            rows = conform(apply_all(function.map, batch.rows), self.spec.type_info)
+        except Exception as failure:
+            raise self.failed(failure) from failure
+        self.emit(batch.with_rows(rows))
+
+
+class FilterOperator(FunctionOperator):
+    """The records for which the function is true."""
+
+    def process(self, batch: Batch, port: int = 0) -> None:
+        function: Any = self.function
+        try:
+            kept = apply_all(function.filter, batch.rows)
+            places = np.flatnonzero(np.fromiter(map(bool, kept), dtype=bool, count=len(kept)))
+        except Exception as failure:
+            raise self.failed(failure) from failure
+        if len(places) == batch.size:
+            self.emit(batch)
+        elif len(places):
+            self.emit(batch.take(places))
+
+
+class FlatMapOperator(FunctionOperator):
+    """Any number of records for each record."""
+
+    def process(self, batch: Batch, port: int = 0) -> None:
+        function: Any = self.function
+        call, rows, ends = function.flat_map, [], []
+        row = None
+        try:
+            for row in batch.rows:
+                result = call(row)
+                if result is not None:
+                    rows.extend(iterate(result, "flat_map"))
+                ends.append(len(rows))
+            rows = conform(rows, self.spec.type_info)
+        except Exception as failure:
+            raise self.failed(failure, row) from failure
+        counts = np.diff(np.array(ends, dtype=np.int64), prepend=0)
+        self.emit(batch.spread(rows, np.repeat(np.arange(batch.size), counts)))
+
+
+def iterate(result: Any, what: str) -> Iterable[Any]:
+    """``result`` if it can be iterated; says what a function must return if it cannot."""
+    if isinstance(result, Iterable) and not isinstance(result, (str, bytes)):
+        return result
+    raise TypeMismatchError(
+        f"{what} returned {result!r} ({type(result).__name__}); it must yield its results, or "
+        "return a list of them, or None for nothing"
+    )
+
+
+class ClockService(TimerService):
+    """Clocks for functions that have no key and therefore no timers."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def current_processing_time(self) -> int:
+        return self._clock.now
+
+    def current_watermark(self) -> int:
+        return self._clock.watermark
+
+    def _refuse(self, timestamp: int) -> None:
+        raise ProgramError(
+            "Timers belong to a key: call key_by(...) before the function that sets them."
+        )
+
+    register_event_time_timer = register_processing_time_timer = _refuse
+    delete_event_time_timer = delete_processing_time_timer = _refuse
+
+
+class PlainContext(ElementContext):
+    """Context of a :class:`ProcessFunction`; one object for all calls."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._service = ClockService(clock)
+        self.current: int | None = None
+        self.values: list[Any] = []
+
+    def timer_service(self) -> TimerService:
+        return self._service
+
+    def timestamp(self) -> int | None:
+        return self.current
+
+    def output(self, tag: OutputTag, value: Any) -> None:
+        if not isinstance(tag, OutputTag):
+            raise ProgramError(f"ctx.output needs an OutputTag as its first argument, got {tag!r}.")
+        self.values.append((tag, value))
+
+
+class ProcessOperator(FunctionOperator):
+    """Runs a :class:`ProcessFunction` on a stream without keys."""
+
+    function: ProcessFunction
+
+    def open(self, context: TaskContext) -> None:
+        self._clock = Clock()
+        self._context = PlainContext(self._clock)
+        super().open(context)
+
+    def process(self, batch: Batch, port: int = 0) -> None:
+        context, clock = self._context, self._clock
+        clock.now = self.context.now
+        call = self.function.process_element
+        context.values = values = []
+        ends: list[int] = []
+        stamps = [NO_TIMESTAMP] * batch.size if batch.ts is None else batch.ts.tolist()
+        marks = [clock.watermark] * batch.size if batch.wm is None else batch.wm.tolist()
+        row = None
+        try:
+            for row, stamp, mark in zip(batch.rows, stamps, marks, strict=True):
+                context.current = None if stamp == NO_TIMESTAMP else stamp
+                clock.watermark = mark
+                result = call(row, context)
+                if result is not None:
+                    values.extend(iterate(result, "process_element"))
+                ends.append(len(values))
+        except Exception as failure:
+            raise self.failed(failure, row) from failure
+        counts = np.diff(np.array(ends, dtype=np.int64), prepend=0)
+        self.emit_tagged(batch.spread(values, np.repeat(np.arange(batch.size), counts)))
+
+
+class BatchesOperator(FunctionOperator):
+    """Runs a function over Arrow batches, with no Python per record.
+
+    Output with as many rows as the input keeps the records' times; other output takes the place of
+    the last record it was made from.
+    """
+
+    def __init__(
+        self, spec: OperatorSpec, function: Function, call: Callable[[pa.RecordBatch], Any]
+    ) -> None:
+        super().__init__(spec, function)
+        self._call = call
+        declared = spec.type_info
+        self._codec = None if declared is None else ElementCodec.of_type(declared)
+
+    def process(self, batch: Batch, port: int = 0) -> None:
+        try:
+            columns = batch.columns
+            if columns is None:
+                columns = batch.codec.to_columns(batch.rows) if batch.codec else None
+            if columns is None:
+                columns = infer_columns(batch.rows)
+            for result in _record_batches(self._call(columns)):
+                self._emit(batch, result)
+        except Exception as failure:
+            raise self.failed(failure) from failure
+
+    def _emit(self, batch: Batch, columns: pa.RecordBatch) -> None:
+        codec = self._codec or ElementCodec.of_schema(columns.schema)
+        if columns.num_rows == batch.size:
+            self.emit(batch.with_columns(columns, codec))
+        elif columns.num_rows:
+            last = np.full(columns.num_rows, batch.size - 1, dtype=np.int64)
+            moved = batch.spread([None] * columns.num_rows, last)
+            moved.ts = None
+            self.emit(moved.with_columns(columns, codec))
+
+
+def _record_batches(result: Any) -> Iterable[pa.RecordBatch]:
+    if result is None:
+        return
+    if isinstance(result, pa.RecordBatch):
+        yield result
+    elif isinstance(result, pa.Table):
+        yield from result.combine_chunks().to_batches()
+    elif isinstance(result, Iterable) and not isinstance(result, (str, bytes, dict)):
+        for part in result:
+            yield from _record_batches(part)
+    else:
+        raise TypeMismatchError(
+            f"a function over batches must return pyarrow RecordBatches or Tables, "
+            f"got {type(result).__name__}"
+        )

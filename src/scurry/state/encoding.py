@@ -1,0 +1,51 @@
+"""How keys and values become bytes, with a version in front.
+
+Scalars are written as MessagePack by msgspec (a fifth of the time of pickle); everything else is
+pickled, because MessagePack cannot tell a tuple from a list. The first byte says which, and leaves
+room for formats to come.
+"""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import msgspec
+
+from scurry.common.errors import StateError, shorten
+
+_MSGPACK = b"\x01"
+_PICKLE = b"\x02"
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder().decode
+#: Types that users cannot change in place, so that a decoded value may be kept across batches.
+IMMUTABLE = frozenset({int, float, str, bytes, bool, type(None)})
+_SMALL = range(-(1 << 63), 1 << 64)
+
+
+def encode(value: Any) -> bytes:
+    """``value`` as versioned bytes."""
+    kind = type(value)
+    if kind in IMMUTABLE and (kind is not int or value in _SMALL):
+        return _MSGPACK + _encode(value)
+    try:
+        return _PICKLE + pickle.dumps(value, protocol=5)
+    except (pickle.PicklingError, AttributeError, TypeError) as failure:
+        raise StateError(
+            f"{shorten(value)} cannot be stored in state: {failure}. State holds plain data: "
+            "numbers, strings, collections, dataclasses; keep connections and locks outside it."
+        ) from failure
+
+
+def decode(data: bytes | memoryview) -> Any:
+    """The value behind :func:`encode`'s bytes."""
+    view = memoryview(data)
+    version = bytes(view[:1])
+    if version == _MSGPACK:
+        return _decode(view[1:])
+    if version == _PICKLE:
+        return pickle.loads(view[1:])
+    raise StateError(
+        f"State was written in format {version!r}, which this version of Scurry does not know. "
+        "Start the job with the version of Scurry that wrote the checkpoint, or a later one."
+    )

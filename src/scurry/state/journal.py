@@ -1,0 +1,123 @@
+"""The delta log: the truth about a slot's state, as an append-only sequence of blobs.
+
+A :class:`Journal` is where the blobs live. On Spark it is three variables in the state store of
+the stage's operator; in the test harness it is a dict. Everything above it, delta encoding,
+compaction, lineage, is the same in both.
+
+A *delta* is the list of changes a slot made in one micro-batch: ``(table, key, record)`` triples,
+``record`` being None for a removal. A *snapshot* is the same thing holding everything alive.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+
+import msgspec
+import pyarrow as pa
+
+Change = tuple[str, bytes, bytes | None]
+
+
+class Head(msgspec.Struct, array_like=True):
+    """The journal's head: which entries are alive, and the lineage of the last commit."""
+
+    lineage: bytes
+    first: int
+    next: int
+    snapshot_bytes: int
+    log_bytes: int
+    #: watermarks of the input channels and the like, opaque to the store
+    notes: bytes
+    version: int = 1
+
+
+class Journal(ABC):
+    """Durable storage of one slot's log. All of it becomes visible together, at the commit of the
+    micro-batch, or not at all."""
+
+    @abstractmethod
+    def head(self) -> Head | None:
+        """The head as of the last committed micro-batch, None for a slot without history."""
+
+    @abstractmethod
+    def put_head(self, head: Head) -> None:
+        """Replace the head."""
+
+    @abstractmethod
+    def append(self, seq: int, blob: bytes) -> None:
+        """Store an entry."""
+
+    @abstractmethod
+    def read(self, seq: int) -> bytes:
+        """An entry stored earlier."""
+
+    @abstractmethod
+    def remove(self, seq: int) -> None:
+        """Forget an entry."""
+
+
+class MemoryJournal(Journal):
+    """A journal in a dict, for tests and the harness."""
+
+    def __init__(self) -> None:
+        self.entries: dict[int, bytes] = {}
+        self._head: bytes | None = None
+
+    def head(self) -> Head | None:
+        return None if self._head is None else decode_head(self._head)
+
+    def put_head(self, head: Head) -> None:
+        self._head = encode_head(head)
+
+    def append(self, seq: int, blob: bytes) -> None:
+        self.entries[seq] = blob
+
+    def read(self, seq: int) -> bytes:
+        return self.entries[seq]
+
+    def remove(self, seq: int) -> None:
+        del self.entries[seq]
+
+
+_codec = pa.Codec("lz4")
+_changes = msgspec.msgpack.Decoder(list[tuple[str, bytes, bytes | None]])
+_heads = msgspec.msgpack.Decoder(Head)
+_encoder = msgspec.msgpack.Encoder()
+CHUNK_BYTES = 8 << 20
+
+
+def encode_head(head: Head) -> bytes:
+    """Bytes of a head."""
+    return _encoder.encode(head)
+
+
+def decode_head(data: bytes) -> Head:
+    """The head behind :func:`encode_head`'s bytes."""
+    return _heads.decode(data)
+
+
+def pack(changes: list[Change]) -> bytes:
+    """A delta as one compressed blob."""
+    raw = _encoder.encode(changes)
+    return len(raw).to_bytes(8, "little") + _codec.compress(raw, asbytes=True)
+
+
+def unpack(blob: bytes) -> list[Change]:
+    """The delta behind :func:`pack`'s blob."""
+    size = int.from_bytes(blob[:8], "little")
+    return _changes.decode(_codec.decompress(blob[8:], size, asbytes=True))
+
+
+def chunked(changes: Iterable[Change]) -> Iterator[list[Change]]:
+    """``changes`` in pieces of about :data:`CHUNK_BYTES`."""
+    piece: list[Change] = []
+    size = 0
+    for change in changes:
+        piece.append(change)
+        size += len(change[1]) + len(change[2] or b"") + 32
+        if size >= CHUNK_BYTES:
+            yield piece
+            piece, size = [], 0
+    if piece:
+        yield piece
