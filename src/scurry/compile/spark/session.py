@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shlex
+import shutil
 import sys
+import tempfile
 import threading
 from collections.abc import Mapping
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -29,7 +34,7 @@ _OWN_DEFAULTS = {
     "spark.python.daemon.module": "scurry.compile.spark.daemon",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.pyspark.udf.faulthandler.enabled": "false",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=4 -XX:+UseParallelGC -Xshare:auto",
+    "spark.driver.extraJavaOptions": os.environ.get("JOPTS", ""),
 }
 _QUERY_SETTINGS = {
     "spark.sql.streaming.stateStore.providerClass": (
@@ -48,7 +53,23 @@ _QUERY_SETTINGS = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "0",
     "spark.sql.streaming.pollingDelay": "2ms",
+    # with the default, workers of the ingress and of the stages would need a daemon each
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
 }
+
+
+_LAUNCHER = """#!/bin/sh
+kept=
+IFS=:
+for entry in $PYTHONPATH; do
+  case "$entry" in
+    */pyspark.zip|*/py4j-*-src.zip) ;;
+    *) kept="${{kept:+$kept:}}$entry" ;;
+  esac
+done
+unset IFS
+PYTHONPATH="$kept" exec {python} "$@"
+"""
 
 
 def obtain_session(settings: Mapping[str, str]) -> SparkSession:
@@ -56,8 +77,6 @@ def obtain_session(settings: Mapping[str, str]) -> SparkSession:
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     wanted = {**_OWN_DEFAULTS, **settings}
     wanted.setdefault("spark.master", f"local[{os.cpu_count() or 1}]")
     wanted.setdefault("spark.app.name", "scurry")
@@ -65,6 +84,7 @@ def obtain_session(settings: Mapping[str, str]) -> SparkSession:
         for name in ("spark.driver.host", "spark.driver.bindAddress"):
             if name not in settings:
                 del wanted[name]
+    _choose_python(local=wanted["spark.master"].startswith("local["))
     builder = SparkSession.builder
     for key, value in wanted.items():
         builder = builder.config(key, value)
@@ -76,6 +96,24 @@ def obtain_session(settings: Mapping[str, str]) -> SparkSession:
             f"Spark did not start with master {wanted['spark.master']!r}: {failure}. "
             "Run `scurry doctor` to see what is missing."
         ) from failure
+
+
+def _choose_python(local: bool) -> None:
+    """Have workers run this very interpreter.
+
+    Spark puts a zip of PySpark's sources first on the workers' path, and every process that imports
+    from it compiles them again, for most of a second. On this machine the installed package does.
+    """
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    if "PYSPARK_PYTHON" in os.environ:
+        return
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    if local and os.name == "posix":
+        launcher = Path(tempfile.mkdtemp(prefix="scurry-python-")) / "python"
+        launcher.write_text(_LAUNCHER.format(python=shlex.quote(sys.executable)))
+        launcher.chmod(0o700)
+        atexit.register(shutil.rmtree, launcher.parent, ignore_errors=True)
+        os.environ["PYSPARK_PYTHON"] = str(launcher)
 
 
 def query_session(session: SparkSession, slots: int) -> SparkSession:
