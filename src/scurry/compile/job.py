@@ -8,7 +8,7 @@ from typing import Any
 
 from scurry.compile.checks import check_program
 from scurry.compile.operators import make_for
-from scurry.compile.stages import Edge, Layout, lay_out
+from scurry.compile.stages import Layout, lay_out
 from scurry.compile.uids import assign_uids
 from scurry.plan.graph import Graph
 from scurry.plan.nodes import Node, Operator, Source, Timestamps
@@ -86,8 +86,6 @@ def _wire(layout: Layout, uids: Mapping[Node, str]) -> dict[Operator, Outgoing]:
         outgoing = wires.setdefault(edge.producer, {}).setdefault(edge.tag, [])
         outgoing.append(Wire(uids[edge.consumer], partitioning=edge.partitioning))
     return wires
-
-
 
 
 def _side(outgoing: Outgoing) -> dict[str, tuple[Wire, ...]]:

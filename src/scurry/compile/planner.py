@@ -42,7 +42,8 @@ class BatchPlanner:
 
     def __init__(self, job: JobSpec, max_records: int, epoch: Epoch | None = None) -> None:
         self._job = job
-        self._max_records = max_records
+        #: the most records the next micro-batch reads of each source
+        self.max_records = max_records
         self._enumerators: dict[str, SourceEnumerator] = {
             source.uid: source.source.enumerator(source.tasks) for source in job.sources
         }
@@ -69,7 +70,7 @@ class BatchPlanner:
         if self._announced_end:
             return None
         reads = {
-            uid: enumerator.plan(self._positions[uid], self._max_records)
+            uid: enumerator.plan(self._positions[uid], self.max_records)
             for uid, enumerator in self._enumerators.items()
             if uid not in self._finished
         }

@@ -8,6 +8,7 @@ first one after all stages its producers run in.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from scurry.common.errors import ProgramError
@@ -89,9 +90,7 @@ def _resolve(node: Node, consumer: Operator) -> list[Edge]:
     if isinstance(node, SideOutput):
         return [Edge(edge.producer, consumer, node.tag, None) for edge in upstream]
     if isinstance(node, (KeyBy, Partition)):
-        return [
-            Edge(edge.producer, consumer, edge.tag, partitioning_of(node)) for edge in upstream
-        ]
+        return [Edge(edge.producer, consumer, edge.tag, partitioning_of(node)) for edge in upstream]
     raise ProgramError(f"The compiler does not know the node {type(node).__name__}.")
 
 
@@ -100,11 +99,11 @@ def partitioning_of(node: KeyBy | Partition) -> Partitioning:
     if isinstance(node, KeyBy):
         select = node.selector.get_key
         return partitioners.ByKey(select, picked_field(select))
-    if node.kind == "custom":
+    if node.how == "custom":
         assert node.partitioner is not None
         assert node.selector is not None
         return partitioners.Custom(node.partitioner.partition, node.selector.get_key)
-    kinds = {
+    kinds: dict[str, Callable[[], Partitioning]] = {
         "forward": partitioners.Forward,
         "rebalance": partitioners.Rebalance,
         "rescale": partitioners.Rebalance,
@@ -112,7 +111,7 @@ def partitioning_of(node: KeyBy | Partition) -> Partitioning:
         "broadcast": partitioners.Broadcast,
         "global": partitioners.Global,
     }
-    return kinds[node.kind]()
+    return kinds[node.how]()
 
 
 def _hop(edge: Edge, degrees: dict[Operator, int], chaining: bool) -> Edge:

@@ -42,7 +42,7 @@ def _label(node: Node, feeding: str) -> str:
     if isinstance(node, SideOutput):
         detail = node.tag
     elif isinstance(node, Partition):
-        detail = node.kind
+        detail = node.how
     elif isinstance(node, KeyBy):
         detail = "key"
     return f"{type(node).__name__}:{detail}({feeding})"

@@ -73,7 +73,7 @@ class CollectSink(DriverSink):
         if self._queue is not None:
             self._queue.put(_END)
 
-    def results(self, wait: Callable[[], None]) -> Iterator[Any]:
+    def results(self, wait: Callable[[], object]) -> Iterator[Any]:
         """Records as they arrive; ``wait`` is called at the end, and raises if the job failed."""
         assert self._queue is not None
         while (rows := self._queue.get()) is not _END:

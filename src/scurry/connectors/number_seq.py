@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 
 from scurry.common.errors import ProgramError
-from scurry.common.typeinfo import Types
 from scurry.common.type_information import TypeInformation
+from scurry.common.typeinfo import Types
 from scurry.functions.source import Json, ReadPlan, ReadRange, Source, SourceBatch, SourceEnumerator
 
 _READ_ROWS = 65_536
@@ -49,7 +50,7 @@ class _NumberEnumerator(SourceEnumerator):
     def __init__(self, start: int, end: int, parallelism: int) -> None:
         total = end - start + 1
         cuts = [start + total * at // parallelism for at in range(parallelism + 1)]
-        self._partitions = list(zip(cuts[:-1], cuts[1:], strict=True))
+        self._partitions = list(pairwise(cuts))
 
     def initial_position(self) -> Json:
         return {str(at): first for at, (first, _) in enumerate(self._partitions)}

@@ -1,5 +1,7 @@
 """The DataStream API, under PyFlink's names."""
 
+from __future__ import annotations
+
 from scurry.datastream.data_stream import DataStream, DataStreamSink, KeyedStream
 from scurry.datastream.execution_mode import RuntimeExecutionMode
 from scurry.datastream.functions import (

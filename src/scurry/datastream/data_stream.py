@@ -1,5 +1,7 @@
 """The kinds of streams, under the module name PyFlink has for them."""
 
+from __future__ import annotations
+
 from scurry.datastream.keyed_stream import KeyedStream
 from scurry.datastream.plain_stream import DataStream, DataStreamSink
 

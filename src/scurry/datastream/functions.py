@@ -1,5 +1,7 @@
 """User functions, under the module name PyFlink has for them."""
 
+from __future__ import annotations
+
 from scurry.functions import (
     FilterFunction,
     FlatMapFunction,

@@ -10,7 +10,14 @@ from scurry.common.type_inference import return_type_of, yield_type_of
 from scurry.common.type_information import TypeInformation
 from scurry.datastream.plain_stream import DataStream
 from scurry.datastream.transformation import Transformation
-from scurry.functions import KeyedProcessFunction, adapters
+from scurry.functions import (
+    FilterFunction,
+    FlatMapFunction,
+    KeyedProcessFunction,
+    MapFunction,
+    ReduceFunction,
+    adapters,
+)
 from scurry.plan import nodes
 
 if TYPE_CHECKING:
@@ -29,23 +36,21 @@ class KeyedStream(DataStream):
         super().__init__(environment, transformation)
         self._origin = origin
 
-    def map(
-        self, func: Callable[[Any], Any] | adapters.MapFunction, output_type: Any = None
-    ) -> DataStream:
+    def map(self, func: Callable[[Any], Any] | MapFunction, output_type: Any = None) -> DataStream:
         """Replace each element; the function may keep state of the element's key."""
         function = adapters.map_function(func)
         inferred = return_type_of(adapters.user_callable(function, "map"))
         return self._keyed("Map", output_type, inferred, adapters.KeyedMap(function))
 
     def flat_map(
-        self, func: Callable[[Any], Any] | adapters.FlatMapFunction, output_type: Any = None
+        self, func: Callable[[Any], Any] | FlatMapFunction, output_type: Any = None
     ) -> DataStream:
         """Replace each element by any number; the function may keep state of the key."""
         function = adapters.flat_map_function(func)
         inferred = yield_type_of(adapters.user_callable(function, "flat_map"))
         return self._keyed("Flat Map", output_type, inferred, adapters.KeyedFlatMap(function))
 
-    def filter(self, func: Callable[[Any], bool] | adapters.FilterFunction) -> DataStream:
+    def filter(self, func: Callable[[Any], bool] | FilterFunction) -> DataStream:
         """Keep elements; the function may keep state of the element's key."""
         function = adapters.filter_function(func)
         kept = self._transformation.type_info
@@ -72,7 +77,7 @@ class KeyedStream(DataStream):
         inferred = yield_type_of(func.process_element)
         return self._keyed("KEYED PROCESS", output_type, inferred, func)
 
-    def reduce(self, func: Callable[[Any, Any], Any] | adapters.ReduceFunction) -> DataStream:
+    def reduce(self, func: Callable[[Any, Any], Any] | ReduceFunction) -> DataStream:
         """Combine the elements of a key, one by one; every element yields the value so far."""
         function = adapters.reduce_function(func)
         kept = self._transformation.type_info

@@ -1,4 +1,4 @@
-"""Streams: a program is a tree of them, grown by calling methods; nothing runs until ``execute``."""
+"""Streams: a program is a tree of them, grown by calling methods. Nothing runs until executed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,15 @@ from scurry.common.watermark_strategy import WatermarkStrategy
 from scurry.connectors.memory import CollectSink, PrintSink
 from scurry.datastream.closeable import CloseableIterator
 from scurry.datastream.transformation import Transformation
-from scurry.functions import Function, OutputTag, ProcessFunction, adapters
+from scurry.functions import (
+    FilterFunction,
+    FlatMapFunction,
+    Function,
+    MapFunction,
+    OutputTag,
+    ProcessFunction,
+    adapters,
+)
 from scurry.functions.sink import Sink
 from scurry.plan import nodes
 from scurry.runtime.selectors import FieldSelector
@@ -98,23 +106,21 @@ class DataStream(Step):
         self._transformation.chaining = "head"
         return self
 
-    def map(
-        self, func: Callable[[Any], Any] | adapters.MapFunction, output_type: Any = None
-    ) -> DataStream:
+    def map(self, func: Callable[[Any], Any] | MapFunction, output_type: Any = None) -> DataStream:
         """Replace each element by what ``func`` returns for it."""
         function = adapters.map_function(func)
         inferred = return_type_of(adapters.user_callable(function, "map"))
         return self._then(nodes.Map, "Map", output_type, inferred, function=function)
 
     def flat_map(
-        self, func: Callable[[Any], Any] | adapters.FlatMapFunction, output_type: Any = None
+        self, func: Callable[[Any], Any] | FlatMapFunction, output_type: Any = None
     ) -> DataStream:
         """Replace each element by any number of elements."""
         function = adapters.flat_map_function(func)
         inferred = yield_type_of(adapters.user_callable(function, "flat_map"))
         return self._then(nodes.FlatMap, "Flat Map", output_type, inferred, function=function)
 
-    def filter(self, func: Callable[[Any], bool] | adapters.FilterFunction) -> DataStream:
+    def filter(self, func: Callable[[Any], bool] | FilterFunction) -> DataStream:
         """Keep the elements for which ``func`` is true."""
         function = adapters.filter_function(func)
         kept = self._transformation.type_info
@@ -130,16 +136,12 @@ class DataStream(Step):
         inferred = yield_type_of(func.process_element)
         return self._then(nodes.Process, "PROCESS", output_type, inferred, function=func)
 
-    def map_batches(
-        self, func: Callable[[Any], Any], output_type: Any = None
-    ) -> DataStream:
+    def map_batches(self, func: Callable[[Any], Any], output_type: Any = None) -> DataStream:
         """Replace whole batches: ``func`` takes a ``pyarrow.RecordBatch`` and returns one with as
         many rows. It must not depend on where batches begin and end."""
         return self._batches("Map Batches", func, output_type)
 
-    def process_batches(
-        self, func: Callable[[Any], Any], output_type: Any = None
-    ) -> DataStream:
+    def process_batches(self, func: Callable[[Any], Any], output_type: Any = None) -> DataStream:
         """Replace whole batches by any number of batches: ``func`` takes a ``pyarrow.RecordBatch``
         and returns or yields RecordBatches or Tables of any length."""
         return self._batches("Process Batches", func, output_type)
@@ -147,9 +149,7 @@ class DataStream(Step):
     def _batches(self, name: str, func: Any, output_type: Any) -> DataStream:
         if not callable(func):
             raise ProgramError(f"{name.lower()} needs a callable over Arrow batches, got {func!r}.")
-        return self._then(
-            nodes.Batches, name, output_type, None, function=Function(), call=func
-        )
+        return self._then(nodes.Batches, name, output_type, None, function=Function(), call=func)
 
     def key_by(self, key_selector: Any, key_type: TypeInformation | None = None) -> KeyedStream:
         """Partition by key: by a function of the element, or a field's name or position."""
@@ -212,7 +212,7 @@ class DataStream(Step):
             kind.capitalize(),
             [self._transformation],
             self._transformation.type_info,
-            kind=kind,
+            how=kind,
             **fields,
         )
         return self._stream(step)
@@ -223,9 +223,7 @@ class DataStream(Step):
 
         return self.map(Projection(field_indexes)).name("Projection")
 
-    def assign_timestamps_and_watermarks(
-        self, watermark_strategy: WatermarkStrategy
-    ) -> DataStream:
+    def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
         """Say when each element happened, and how late elements may come."""
         if not isinstance(watermark_strategy, WatermarkStrategy):
             raise ProgramError(

@@ -221,7 +221,7 @@ class StreamExecutionEnvironment:
         return describe_plan(self._compile(None))
 
     def _compile(self, job_name: str | None) -> CompiledJob:
-        name = job_name or self._configuration.get_string("pipeline.name", "Scurry job")
+        name = job_name or str(self._configuration.get_string("pipeline.name", "Scurry job"))
         graph = Graph.of(name, freeze(self._sinks))
         return compile_job(graph, self._settings())
 

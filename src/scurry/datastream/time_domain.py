@@ -1,5 +1,7 @@
 """Time domains, under the module name PyFlink has for them."""
 
+from __future__ import annotations
+
 from scurry.functions.contexts import TimeDomain
 
 __all__ = ["TimeDomain"]

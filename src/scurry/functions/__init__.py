@@ -4,6 +4,8 @@ Nothing here knows how a job is run. An ``XxxFunction`` is the user's; the opera
 lives in :mod:`scurry.runtime`.
 """
 
+from __future__ import annotations
+
 from scurry.functions.contexts import (
     FunctionContext,
     KeyedStateStore,

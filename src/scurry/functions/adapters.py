@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from scurry.common.errors import ProgramError, shorten
 from scurry.functions.contexts import RuntimeContext
@@ -18,8 +18,6 @@ from scurry.functions.transforms import (
     ReduceFunction,
 )
 
-F = TypeVar("F", bound=Function)
-
 
 class CallableFunction(Function):
     """Stands in for a function class; the callable is its one method."""
@@ -29,7 +27,7 @@ class CallableFunction(Function):
         self.function = function
 
 
-def _adapt(given: Any, kind: type[F], method: str, operation: str) -> F:
+def _adapt(given: Any, kind: type, method: str, operation: str) -> Any:
     if isinstance(given, kind):
         return given
     if isinstance(given, type) and issubclass(given, Function):
@@ -38,7 +36,7 @@ def _adapt(given: Any, kind: type[F], method: str, operation: str) -> F:
             f"{given.__name__}()."
         )
     if callable(given) and not isinstance(given, Function):
-        return cast(F, CallableFunction(method, given))
+        return CallableFunction(method, given)
     raise ProgramError(
         f"{operation} needs a callable or a {kind.__name__}, got {shorten(given)} "
         f"({type(given).__name__})."
@@ -47,32 +45,32 @@ def _adapt(given: Any, kind: type[F], method: str, operation: str) -> F:
 
 def map_function(given: Any) -> MapFunction:
     """What ``map`` was given, as a :class:`MapFunction`."""
-    return _adapt(given, MapFunction, "map", "map")
+    return cast(MapFunction, _adapt(given, MapFunction, "map", "map"))
 
 
 def flat_map_function(given: Any) -> FlatMapFunction:
     """What ``flat_map`` was given, as a :class:`FlatMapFunction`."""
-    return _adapt(given, FlatMapFunction, "flat_map", "flat_map")
+    return cast(FlatMapFunction, _adapt(given, FlatMapFunction, "flat_map", "flat_map"))
 
 
 def filter_function(given: Any) -> FilterFunction:
     """What ``filter`` was given, as a :class:`FilterFunction`."""
-    return _adapt(given, FilterFunction, "filter", "filter")
+    return cast(FilterFunction, _adapt(given, FilterFunction, "filter", "filter"))
 
 
 def reduce_function(given: Any) -> ReduceFunction:
     """What ``reduce`` was given, as a :class:`ReduceFunction`."""
-    return _adapt(given, ReduceFunction, "reduce", "reduce")
+    return cast(ReduceFunction, _adapt(given, ReduceFunction, "reduce", "reduce"))
 
 
 def key_selector(given: Any) -> KeySelector:
     """What ``key_by`` was given, as a :class:`KeySelector`."""
-    return _adapt(given, KeySelector, "get_key", "key_by")
+    return cast(KeySelector, _adapt(given, KeySelector, "get_key", "key_by"))
 
 
 def partitioner(given: Any) -> Partitioner:
     """What ``partition_custom`` was given, as a :class:`Partitioner`."""
-    return _adapt(given, Partitioner, "partition", "partition_custom")
+    return cast(Partitioner, _adapt(given, Partitioner, "partition", "partition_custom"))
 
 
 def user_callable(function: Function, method: str) -> Callable[..., Any]:
@@ -100,8 +98,8 @@ class KeyedFlatMap(KeyedMap):
     """A flat map on a keyed stream."""
 
     def process_element(self, value: Any, ctx: KeyedElementContext) -> Iterable[Any]:
-        result = self.function.flat_map(value)
-        return () if result is None else result  # type: ignore[no-any-return]
+        result: Iterable[Any] | None = self.function.flat_map(value)
+        return () if result is None else result
 
 
 class KeyedFilter(KeyedMap):

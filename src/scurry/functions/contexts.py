@@ -5,7 +5,9 @@ from __future__ import annotations
 import enum
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from typing import Any
 
+from scurry.common.errors import ProgramError
 from scurry.state.states import ValueState, ValueStateDescriptor
 
 
@@ -52,7 +54,7 @@ class KeyedStateStore(ABC):
     """Access to the state of the current key."""
 
     @abstractmethod
-    def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState:
+    def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
         """The value state of that name, scoped to whatever key is being processed."""
 
 
@@ -111,9 +113,7 @@ class RuntimeContext(KeyedStateStore):
 class FunctionContext(RuntimeContext):
     """Context of functions that run outside a keyed stream: they have no keyed state."""
 
-    def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState:
-        from scurry.common.errors import ProgramError
-
+    def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
         raise ProgramError(
             f"Keyed state {state_descriptor.name!r} was asked for in {self._task_name!r} "
             f"(uid {self._uid!r}), which does not run on a keyed stream. "

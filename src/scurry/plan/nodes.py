@@ -132,7 +132,7 @@ class KeyBy(Node):
 class Partition(Node):
     """Partitions in another way: forward, rebalance, shuffle, broadcast, global, custom."""
 
-    kind: str
+    how: str
     partitioner: Partitioner | None = None
     selector: KeySelector | None = None
 

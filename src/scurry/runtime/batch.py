@@ -165,6 +165,15 @@ def pick(items: Sequence[Any], index: Longs) -> list[Any]:
     return list(itemgetter(*index.tolist())(items))
 
 
+def origins(ends: list[int], sources: Longs | None = None) -> Longs:
+    """For each emitted record the record that caused it, given how many records there were after
+    each cause."""
+    counts = np.array(ends, dtype=np.int64)
+    counts[1:] -= counts[:-1].copy()
+    causes = np.arange(len(ends), dtype=np.int64) if sources is None else sources
+    return np.repeat(causes, counts)
+
+
 def concat(batches: Sequence[Batch]) -> Batch:
     """One batch of all records, in the order given."""
     if len(batches) == 1:

@@ -63,7 +63,7 @@ def _dumps(content: tuple[Any, ...]) -> bytes:
         pass
     try:
         # classes and functions that no module offers by name travel by value
-        return cloudpickle.dumps(content, protocol=5)
+        return bytes(cloudpickle.dumps(content, protocol=5))
     except Exception as failure:
         raise _unsendable(content[2] if content[1] is None else (), failure) from failure
 
@@ -100,5 +100,5 @@ def _pack_keys(keys: list[Any] | None) -> Any:
 
 def _unpack_keys(keys: Any) -> list[Any] | None:
     if isinstance(keys, bytes):
-        return np.frombuffer(keys, dtype=np.int64).tolist()
-    return keys  # type: ignore[no-any-return]
+        return list(np.frombuffer(keys, dtype=np.int64).tolist())
+    return None if keys is None else list(keys)

@@ -109,11 +109,11 @@ class ElementCodec:
                 [pa.array(values, self.type_info.arrow_type())], names=[VALUE]
             )
         split = self.type_info.field_values
-        lists = list(zip(*map(split, rows), strict=True)) if rows else [()] * len(fields)
+        lists: list[Any] = list(zip(*map(split, rows), strict=True)) or [()] * len(fields)
         arrays = []
         for values, field in zip(lists, fields, strict=True):
             if field.need_conversion():
-                values = tuple(field.to_internal_type(value) for value in values)
+                values = [field.to_internal_type(value) for value in values]
             arrays.append(pa.array(values, field.arrow_type()))
         return pa.RecordBatch.from_arrays(arrays, names=list(self.names))
 

@@ -26,7 +26,5 @@ def conform(rows: list[Any], declared: TypeInformation | None) -> list[Any]:
             raise ElementFailed(row) from wrong
     if isinstance(declared, CompositeTypeInfo):
         kind, build, split = declared.element_class, declared.build, declared.field_values
-        return [
-            row if row is None or type(row) is kind else build(split(row)) for row in rows
-        ]
+        return [row if row is None or type(row) is kind else build(split(row)) for row in rows]
     return rows

@@ -151,8 +151,10 @@ class InputGate:
         self, whole: Batch, owners: Longs, channels: list[str], ends: dict[str, int]
     ) -> None:
         quiet = [mark for name, mark in self._after(ends).items() if name not in channels]
-        if whole.wm is None and self.current == MIN_WATERMARK and not any(
-            mark > MIN_WATERMARK for mark in self.marks.values()
+        if (
+            whole.wm is None
+            and self.current == MIN_WATERMARK
+            and not any(mark > MIN_WATERMARK for mark in self.marks.values())
         ):
             return
         own = np.full(whole.size, MIN_WATERMARK) if whole.wm is None else whole.wm.copy()

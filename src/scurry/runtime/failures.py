@@ -24,7 +24,7 @@ class ElementFailed(Exception):
 
 def apply_all(function: Callable[[Any], Any], rows: list[Any]) -> list[Any]:
     """``[function(row) for row in rows]`` at C speed, knowing the row if the function raises."""
-    pending = iter(rows)
+    pending: Any = iter(rows)
     try:
         return list(map(function, pending))
     except Exception as failure:

@@ -46,7 +46,7 @@ class SlotHost:
         """One micro-batch."""
         arrivals: dict[str, list[Arrival]] = {uid: [] for uid in self._heads}
         ends: dict[str, dict[str, int]] = {uid: {} for uid in self._heads}
-        tick = Tick(0)
+        tick = Tick()
         for envelope in envelopes:
             if envelope.stage != self.stage:
                 yield envelope
@@ -76,6 +76,7 @@ class SlotHost:
         notes = self.store.begin(journal)
         self._restore(notes)
         self._context.now = tick.now
+        self._context.batch = tick.batch
         if not self._opened:
             self.task.open()
             self._opened = True

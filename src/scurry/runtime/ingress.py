@@ -84,13 +84,14 @@ class IngressTask:
     def run(self, plan: TaskPlan) -> Iterator[Envelope]:
         """One micro-batch."""
         self._context.now = plan.now
+        self._context.batch = plan.batch
         for partition in plan.partitions:
             yield from self._run_partition(partition)
         for task, _ in self._tasks.values():
             yield from task.finish()
         yield report(self._context)
         if plan.task == 0 and self.job.stages:
-            payload = encode_report(Tick(plan.now, plan.final))
+            payload = encode_report(Tick(plan.now, plan.batch, plan.final))
             for slot in range(self.job.parallelism):
                 yield Envelope(slot, 1, "", 0, "", 0, TICK, 0, payload)
         if plan.final:
@@ -126,18 +127,15 @@ class IngressTask:
                     read = next(batches, None)
                 except Exception as failure:
                     name = f"source {source.name}"
-                    raise function_error(
-                        name, source.uid, "", NO_ELEMENT, failure
-                    ) from failure
+                    raise function_error(name, source.uid, "", NO_ELEMENT, failure) from failure
                 if read is None:
                     break
                 yield self._batch(source, read, codec)
 
     def _batch(self, source: SourceSpec, read: SourceBatch, codec: ElementCodec | None) -> Batch:
-        if read.columns is not None:
-            if codec is None:
-                schema = read.columns.schema
-                by_tuple = source.source.as_tuples
-                codec = ElementCodec.of_tuples(schema) if by_tuple else ElementCodec.of_schema(schema)
-            return Batch(None, columns=read.columns, codec=codec, ts=read.timestamps)
-        return Batch(read.rows or [], codec=codec, ts=read.timestamps)
+        if read.columns is None:
+            return Batch(read.rows or [], codec=codec, ts=read.timestamps)
+        if codec is None:
+            form = "tuples" if source.source.as_tuples else "rows"
+            codec = ElementCodec.of_form(form, read.columns.schema)
+        return Batch(None, columns=read.columns, codec=codec, ts=read.timestamps)

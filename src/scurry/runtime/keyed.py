@@ -7,7 +7,6 @@ Python allows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from scurry.functions.contexts import RuntimeContext, TimeDomain, TimerService
 from scurry.functions.output_tag import OutputTag
 from scurry.functions.process import KeyedProcessFunction, TimerContext
 from scurry.functions.transforms import ReduceFunction
-from scurry.runtime.batch import MIN_WATERMARK, NO_TIMESTAMP, TIMER_TICK, Batch
+from scurry.runtime.batch import MIN_WATERMARK, NO_TIMESTAMP, TIMER_TICK, Batch, origins
 from scurry.runtime.operator import Clock, Operator, TaskContext
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.timers import TimerQueue
@@ -154,7 +153,8 @@ class KeyedProcessOperator(Operator):
         scope, context = self._scope, self._context
         function = self._function.process_element
         context._timestamp = None
-        context._values = values = []
+        values: list[Any] = []
+        context._values = values
         ends: list[int] = []
         extend, mark = values.extend, ends.append
         placed = batch.tick is not None
@@ -174,8 +174,7 @@ class KeyedProcessOperator(Operator):
         except Exception as failure:
             raise self.failed(_explained(failure, self._function), value) from failure
         if placed:
-            counts = np.diff(np.array(ends, dtype=np.int64), prepend=0)
-            self.emit_tagged(batch.spread(values, np.repeat(np.arange(batch.size), counts)))
+            self.emit_tagged(batch.spread(values, origins(ends)))
         else:
             self.emit_tagged(Batch(values))
 
@@ -262,8 +261,7 @@ class _Output:
 
     def batch(self, batch: Batch | None) -> Batch:
         """The emitted records, each in the place of what caused it."""
-        counts = np.diff(np.array(self.ends, dtype=np.int64), prepend=0)
-        origin = np.repeat(np.array(self.source, dtype=np.int64), counts)
+        origin = origins(self.ends, np.array(self.source, dtype=np.int64))
         if batch is not None and not self.fired:
             return batch.spread(self.values, origin)
         fired = np.array(self.fired or [(0, 0, 0)], dtype=np.int64)
@@ -352,5 +350,3 @@ def _explained(failure: Exception, function: Any) -> Exception:
             "yield the results, or return a list of them, or None for nothing"
         )
     return failure
-
-

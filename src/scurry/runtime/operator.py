@@ -39,6 +39,8 @@ class TaskContext:
     max_parallelism: int
     #: processing time, fixed when the micro-batch was planned
     now: int = 0
+    #: the number of the micro-batch
+    batch: int = 0
     store: SlotStore | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
     #: small values that survive from batch to batch, such as the highest timestamp seen

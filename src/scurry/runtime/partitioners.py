@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,14 +22,25 @@ from scurry.runtime.failures import ElementFailed, apply_all
 Spread = Iterator[tuple[int, Batch]]
 
 
+class Destination(NamedTuple):
+    """Where records go, and who sends them."""
+
+    slots: int
+    max_parallelism: int
+    #: the sending task's number
+    sender: int
+    #: the number of the micro-batch
+    batch: int
+
+
 class Partitioning(ABC):
-    """Distributes a batch over ``slots`` slots. ``name`` is what ``explain()`` calls it."""
+    """Distributes a batch over slots. ``name`` is what ``explain()`` calls it."""
 
     name: str
 
     @abstractmethod
-    def spread(self, batch: Batch, slots: int, max_parallelism: int, index: int) -> Spread:
-        """Pairs of slot and the records for it; ``index`` is the sending task's number."""
+    def spread(self, batch: Batch, to: Destination) -> Spread:
+        """Pairs of slot and the records for it."""
 
 
 class Forward(Partitioning):
@@ -37,8 +48,8 @@ class Forward(Partitioning):
 
     name = "forward"
 
-    def spread(self, batch: Batch, slots: int, max_parallelism: int, index: int) -> Spread:
-        yield index % slots, batch
+    def spread(self, batch: Batch, to: Destination) -> Spread:
+        yield to.sender % to.slots, batch
 
 
 class Global(Partitioning):
@@ -46,7 +57,7 @@ class Global(Partitioning):
 
     name = "global"
 
-    def spread(self, batch: Batch, slots: int, max_parallelism: int, index: int) -> Spread:
+    def spread(self, batch: Batch, to: Destination) -> Spread:
         yield 0, batch
 
 
@@ -55,8 +66,8 @@ class Broadcast(Partitioning):
 
     name = "broadcast"
 
-    def spread(self, batch: Batch, slots: int, max_parallelism: int, index: int) -> Spread:
-        for slot in range(slots):
+    def spread(self, batch: Batch, to: Destination) -> Spread:
+        for slot in range(to.slots):
             yield slot, batch
 
 
@@ -65,8 +76,10 @@ class Rebalance(Partitioning):
 
     name = "rebalance"
 
-    def spread(self, batch: Batch, slots: int, max_parallelism: int, index: int) -> Spread:
-        yield from _by_slot(batch, (_places(batch) + index) % slots, slots)
+    def spread(self, batch: Batch, to: Destination) -> Spread:
+        # the first slot changes from batch to batch, or small batches would favour slot 0
+        turns = _places(batch) + to.sender + to.batch
+        yield from _by_slot(batch, turns % to.slots, to.slots)
 
 
 class Shuffle(Partitioning):
@@ -74,9 +87,9 @@ class Shuffle(Partitioning):
 
     name = "shuffle"
 
-    def spread(self, batch: Batch, slots: int, max_parallelism: int, index: int) -> Spread:
-        chosen = stable_hash_int64(_places(batch)) % np.uint64(slots)
-        yield from _by_slot(batch, chosen.astype(np.int64), slots)
+    def spread(self, batch: Batch, to: Destination) -> Spread:
+        chosen = stable_hash_int64(_places(batch) + to.batch) % np.uint64(to.slots)
+        yield from _by_slot(batch, chosen.astype(np.int64), to.slots)
 
 
 class Custom(Partitioning):
@@ -84,24 +97,22 @@ class Custom(Partitioning):
 
     name = "custom"
 
-    def __init__(
-        self, partition: Callable[[Any, int], int], select: Callable[[Any], Any]
-    ) -> None:
+    def __init__(self, partition: Callable[[Any, int], int], select: Callable[[Any], Any]) -> None:
         self._partition = partition
         self._select = select
 
-    def spread(self, batch: Batch, slots: int, max_parallelism: int, index: int) -> Spread:
+    def spread(self, batch: Batch, to: Destination) -> Spread:
         def choose(row: Any) -> int:
-            slot = self._partition(self._select(row), slots)
-            if isinstance(slot, (int, np.integer)) and 0 <= slot < slots:
+            slot = self._partition(self._select(row), to.slots)
+            if isinstance(slot, (int, np.integer)) and 0 <= slot < to.slots:
                 return int(slot)
             raise ProgramError(
                 f"The partitioner returned {slot!r}; it must return a whole number from 0 to "
-                f"{slots - 1}."
+                f"{to.slots - 1}."
             )
 
         chosen = apply_all(choose, batch.rows)
-        yield from _by_slot(batch, np.array(chosen, dtype=np.int64), slots)
+        yield from _by_slot(batch, np.array(chosen, dtype=np.int64), to.slots)
 
 
 class ByKey(Partitioning):
@@ -117,19 +128,19 @@ class ByKey(Partitioning):
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_slots": None}
 
-    def spread(self, batch: Batch, slots: int, max_parallelism: int, index: int) -> Spread:
+    def spread(self, batch: Batch, to: Destination) -> Spread:
         if self._slots is None:
-            self._slots = KeySlots(slots, max_parallelism)
+            self._slots = KeySlots(to.slots, to.max_parallelism)
         column = self._column(batch)
         if column is not None and pa.types.is_integer(column.type) and column.null_count == 0:
             numbers = column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
-            for slot, part, places in _parts(batch, self._slots.of_ints(numbers), slots):
+            for slot, part, places in _parts(batch, self._slots.of_ints(numbers), to.slots):
                 part.keys = numbers[places].tolist()
                 yield slot, part
             return
         keys = apply_all(self._select, batch.rows) if column is None else to_list(column)
         keys, chosen = self._route(keys, batch)
-        for slot, part, places in _parts(batch, chosen, slots):
+        for slot, part, places in _parts(batch, chosen, to.slots):
             part.keys = pick(keys, places)
             yield slot, part
 

@@ -13,7 +13,8 @@ _decoder = msgspec.msgpack.Decoder()
 class Tick(msgspec.Struct, array_like=True):
     """The clock of a micro-batch, sent to every slot of every stage."""
 
-    now: int
+    now: int = 0
+    batch: int = 0
     #: no micro-batch follows: functions are closed
     final: bool = False
 

@@ -9,6 +9,7 @@ from scurry.runtime.blobs import encode_batch
 from scurry.runtime.envelope import DATA, WATERMARK, Envelope
 from scurry.runtime.failures import NO_ELEMENT, function_error
 from scurry.runtime.operator import TaskContext
+from scurry.runtime.partitioners import Destination
 from scurry.runtime.specs import JobSpec, OperatorSpec, SourceSpec, Wire
 
 #: Records of one slot are gathered up to this number before they become a blob.
@@ -48,29 +49,31 @@ class Router:
     def send(self, batch: Batch) -> None:
         """Take records for later stages."""
         target, context = self._target, self._context
+        to = Destination(
+            target.parallelism, context.max_parallelism, context.index, context.batch
+        )
         try:
-            for slot, part in self._partitioning.spread(
-                batch, target.parallelism, context.max_parallelism, context.index
-            ):
+            for slot, part in self._partitioning.spread(batch, to):
                 self._waiting.setdefault(slot, []).append(part)
-                rows = self._waiting_rows.get(slot, 0) + part.size
-                self._waiting_rows[slot] = rows
-                if rows >= BLOB_ROWS:
-                    self._seal(slot)
+                self._waiting_rows[slot] = self._waiting_rows.get(slot, 0) + part.size
         except Exception as failure:
             name = f"{self._partitioning.name} partitioning into {target.name}"
             raise function_error(
                 name, target.uid, target.location, NO_ELEMENT, failure
             ) from failure
+        for slot in [slot for slot, rows in self._waiting_rows.items() if rows >= BLOB_ROWS]:
+            self._seal(slot)
 
     def _seal(self, slot: int) -> None:
         batches = self._waiting.pop(slot)
         del self._waiting_rows[slot]
-        columnar = [batch for batch in batches if batch.columns is not None]
-        pieces = batches if len(columnar) == len(batches) else [concat(batches)]
-        for piece in pieces:
-            blob = encode_batch(piece)
-            self._ready.append(self._envelope(slot, DATA, 0, blob))
+        columnar = all(batch.columns is not None for batch in batches)
+        try:
+            for piece in batches if columnar else [concat(batches)]:
+                self._ready.append(self._envelope(slot, DATA, 0, encode_batch(piece)))
+        except Exception as failure:
+            sender = self._sender
+            raise function_error(sender.name, sender.uid, "", NO_ELEMENT, failure) from failure
 
     def _envelope(self, slot: int, kind: int, watermark: int, payload: bytes) -> Envelope:
         self._seq += 1

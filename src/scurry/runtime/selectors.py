@@ -26,7 +26,7 @@ class _Field:
         raise _GaveUp
 
     __call__ = __getitem__ = __iter__ = __len__ = __bool__ = __str__ = __repr__ = _refuse
-    __hash__ = _refuse  # type: ignore[assignment]
+    __hash__ = _refuse
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __mod__ = __rmod__ = _refuse
     __truediv__ = __floordiv__ = __and__ = __or__ = __xor__ = __neg__ = __abs__ = _refuse

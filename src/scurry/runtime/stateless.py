@@ -13,7 +13,7 @@ from scurry.functions.contexts import FunctionContext, TimerService
 from scurry.functions.output_tag import OutputTag
 from scurry.functions.process import ElementContext, ProcessFunction
 from scurry.functions.transforms import Function
-from scurry.runtime.batch import NO_TIMESTAMP, Batch
+from scurry.runtime.batch import NO_TIMESTAMP, Batch, origins
 from scurry.runtime.columns import ElementCodec, infer_columns
 from scurry.runtime.conform import conform
 from scurry.runtime.failures import apply_all
@@ -81,7 +81,9 @@ class FlatMapOperator(FunctionOperator):
 
     def process(self, batch: Batch, port: int = 0) -> None:
         function: Any = self.function
-        call, rows, ends = function.flat_map, [], []
+        call = function.flat_map
+        rows: list[Any] = []
+        ends: list[int] = []
         row = None
         try:
             for row in batch.rows:
@@ -92,8 +94,7 @@ class FlatMapOperator(FunctionOperator):
             rows = conform(rows, self.spec.type_info)
         except Exception as failure:
             raise self.failed(failure, row) from failure
-        counts = np.diff(np.array(ends, dtype=np.int64), prepend=0)
-        self.emit(batch.spread(rows, np.repeat(np.arange(batch.size), counts)))
+        self.emit(batch.spread(rows, origins(ends)))
 
 
 def iterate(result: Any, what: str) -> Iterable[Any]:
@@ -161,7 +162,8 @@ class ProcessOperator(FunctionOperator):
         context, clock = self._context, self._clock
         clock.now = self.context.now
         call = self.function.process_element
-        context.values = values = []
+        values: list[Any] = []
+        context.values = values
         ends: list[int] = []
         stamps = [NO_TIMESTAMP] * batch.size if batch.ts is None else batch.ts.tolist()
         marks = [clock.watermark] * batch.size if batch.wm is None else batch.wm.tolist()
@@ -176,8 +178,7 @@ class ProcessOperator(FunctionOperator):
                 ends.append(len(values))
         except Exception as failure:
             raise self.failed(failure, row) from failure
-        counts = np.diff(np.array(ends, dtype=np.int64), prepend=0)
-        self.emit_tagged(batch.spread(values, np.repeat(np.arange(batch.size), counts)))
+        self.emit_tagged(batch.spread(values, origins(ends)))
 
 
 class BatchesOperator(FunctionOperator):

@@ -6,6 +6,8 @@ values of the current batch above it. A *lineage id*, fresh with every commit an
 tells whether the local copy may be believed.
 """
 
+from __future__ import annotations
+
 from scurry.state.states import StateDescriptor, ValueState, ValueStateDescriptor
 
 __all__ = ["StateDescriptor", "ValueState", "ValueStateDescriptor"]

@@ -100,7 +100,7 @@ def decode_head(data: bytes) -> Head:
 def pack(changes: list[Change]) -> bytes:
     """A delta as one compressed blob."""
     raw = _encoder.encode(changes)
-    return len(raw).to_bytes(8, "little") + _codec.compress(raw, asbytes=True)
+    return len(raw).to_bytes(8, "little") + bytes(_codec.compress(raw, asbytes=True))
 
 
 def unpack(blob: bytes) -> list[Change]:

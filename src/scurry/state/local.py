@@ -98,10 +98,11 @@ class LocalStore:
         with self._reader().cursor() as cursor:
             if not cursor.set_range(number + start):
                 return
-            for key, record in cursor:
+            for found, record in cursor:
+                key = bytes(found)
                 if not key.startswith(number):
                     return
-                yield key[len(number) :], record
+                yield key[len(number) :], bytes(record)
 
     def tables(self) -> list[str]:
         """The names of all tables."""

@@ -95,9 +95,7 @@ class SlotStore:
         if not changes and self._head is not None and notes == old.notes:
             self._finish(base)
             return 0
-        head = Head(
-            os.urandom(12), old.first, old.next, old.snapshot_bytes, old.log_bytes, notes
-        )
+        head = Head(os.urandom(12), old.first, old.next, old.snapshot_bytes, old.log_bytes, notes)
         written = 0
         for piece in chunked(changes):
             blob = pack(piece)

@@ -23,7 +23,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from scurry.compile.job import CompiledJob
 from scurry.compile.planner import BatchPlanner, Epoch

@@ -34,7 +34,7 @@ _OWN_DEFAULTS = {
     "spark.python.daemon.module": "scurry.compile.spark.daemon",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.pyspark.udf.faulthandler.enabled": "false",
-    "spark.driver.extraJavaOptions": os.environ.get("JOPTS", ""),
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC",
 }
 _QUERY_SETTINGS = {
     "spark.sql.streaming.stateStore.providerClass": (

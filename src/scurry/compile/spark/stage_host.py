@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pyspark.sql import Row
-from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from scurry.compile.spark.worker import JobPayload, run_host
 from scurry.runtime.envelope import Envelope
@@ -34,9 +34,7 @@ class StageHost(StatefulProcessor):
             handle.getMapState("log", "seq long", "blob binary"),
         )
 
-    def handleInputRows(  # noqa: N802
-        self, key: Any, rows: Iterator[Row], timerValues: Any  # noqa: N803
-    ) -> Iterator[Row]:
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         slot = self._slots[key[0]]
         routes = self._payload.routes
         received = (Envelope(slot, *(row[name] for name in _FIELDS[1:])) for row in rows)

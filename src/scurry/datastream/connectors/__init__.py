@@ -1,5 +1,7 @@
 """Connectors, under the module names PyFlink has for them."""
 
+from __future__ import annotations
+
 from scurry.functions.sink import Sink
 from scurry.functions.source import Source
 

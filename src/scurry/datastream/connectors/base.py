@@ -1,5 +1,7 @@
 """What all connectors are."""
 
+from __future__ import annotations
+
 from scurry.functions.sink import Sink
 from scurry.functions.source import Source
 

@@ -1,0 +1,1 @@
+"""Ready applications: whole programs, written against the public API alone."""

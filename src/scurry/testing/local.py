@@ -1,0 +1,213 @@
+"""Whole programs without a JVM: the same ingress, hosts and journals, called in turn."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import pickle
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import cloudpickle
+
+from scurry.compile.job import CompiledJob
+from scurry.compile.planner import BatchPlanner, Epoch
+from scurry.datastream.data_stream import DataStream
+from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
+from scurry.plan.nodes import Sink as SinkNode
+from scurry.runtime.envelope import CELLS, COMMIT, DRIVER, Envelope
+from scurry.runtime.host import SlotHost
+from scurry.runtime.ingress import IngressTask, decode_plan, encode_plan
+from scurry.runtime.report import decode_report
+from scurry.runtime.specs import JobSpec
+from scurry.state.journal import MemoryJournal
+from scurry.state.local import LocalStore
+from scurry.state.slot_store import SlotStore
+from scurry.testing.sinks import ListSink
+
+_PLENTY = 1 << 40
+
+
+class LocalJob:
+    """A compiled job, run micro-batch by micro-batch in this process.
+
+    ``clock`` is processing time in milliseconds; it stands still unless changed between batches.
+    """
+
+    def __init__(self, job: CompiledJob, clock: int = 0) -> None:
+        self.clock = clock
+        self.batch = -1
+        self._job = job
+        self._content = cloudpickle.dumps(replace(job.spec, run_id="local"))
+        self._sinks = {
+            job.uids[node]: node.sink for node in job.graph.nodes if isinstance(node, SinkNode)
+        }
+        self._planner = BatchPlanner(job.spec, _PLENTY)
+        self._journals: dict[tuple[int, int], MemoryJournal] = {}
+        self._stores: dict[tuple[int, int], LocalStore] = {}
+        self._hosts: dict[tuple[int, int], SlotHost] = {}
+        self._ingress: dict[int, IngressTask] = {}
+        self._directory = tempfile.TemporaryDirectory(prefix="scurry-local-")
+
+    def __enter__(self) -> LocalJob:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def done(self) -> bool:
+        """Whether all sources have ended and all their records were processed."""
+        return self._planner.done
+
+    def step(self, max_records: int = _PLENTY) -> bool:
+        """Run one micro-batch of at most so many records per source; False if there is nothing."""
+        self._planner.max_records = max_records
+        tasks = self._planner.next(self.batch + 1, self.clock)
+        if tasks is None:
+            return False
+        self.batch += 1
+        self._lines = [encode_plan(task) for task in tasks]
+        self._commit(self._execute())
+        return True
+
+    def crash_step(self, max_records: int = _PLENTY) -> bool:
+        """Run a micro-batch whose commit never happens, then run it again as after a crash."""
+        before = {place: copy.deepcopy(journal) for place, journal in self._journals.items()}
+        self._planner.max_records = max_records
+        tasks = self._planner.next(self.batch + 1, self.clock)
+        if tasks is None:
+            return False
+        self.batch += 1
+        self._lines = [encode_plan(task) for task in tasks]
+        self._execute()
+        self._journals = before
+        self.restart()
+        self._commit(self._execute())
+        return True
+
+    def restart(self, lose_local_state: bool = False) -> None:
+        """Throw away all that workers hold in memory, and if told so their local stores."""
+        self._ingress.clear()
+        self._hosts.clear()
+        if lose_local_state:
+            for store in self._stores.values():
+                store.reset()
+
+    def epoch(self) -> Epoch:
+        """Where the sources stand."""
+        return self._planner.epoch(self.batch)
+
+    def state(self, uid: str, name: str) -> dict[Any, Any]:
+        """All keys and values of a state, as of the last micro-batch."""
+        found: dict[Any, Any] = {}
+        for host in self._hosts.values():
+            host.store.local.begin()
+            found.update(host.store.table(uid, name).items())
+            host.store.local.end()
+        return found
+
+    def _execute(self) -> list[Envelope]:
+        envelopes: list[Envelope] = []
+        for line in self._lines:
+            plan = decode_plan(line)
+            task = self._ingress.get(plan.task)
+            if task is None:
+                task = self._ingress[plan.task] = IngressTask(self._load(), plan.task)
+            envelopes.extend(task.run(plan))
+        for stage in range(1, len(self._job.spec.stages) + 1):
+            envelopes = list(self._run_stage(stage, envelopes))
+        return envelopes
+
+    def _load(self) -> JobSpec:
+        job: JobSpec = pickle.loads(self._content)
+        return job
+
+    def _run_stage(self, stage: int, envelopes: list[Envelope]) -> Iterator[Envelope]:
+        slots = self._job.spec.parallelism
+        for slot in range(slots):
+            mine = [envelope for envelope in envelopes if envelope.slot % slots == slot]
+            journal = self._journals.setdefault((stage, slot), MemoryJournal())
+            # the order in which Spark delivers envelopes is not defined
+            yield from self._host(stage, slot).run(reversed(mine), journal)
+
+    def _host(self, stage: int, slot: int) -> SlotHost:
+        place = (stage, slot)
+        if place not in self._hosts:
+            if place not in self._stores:
+                self._stores[place] = LocalStore(Path(self._directory.name) / f"{stage}-{slot}")
+            job = self._load()
+            store = SlotStore(self._stores[place], job.max_parallelism)
+            self._hosts[place] = SlotHost(job, stage, slot, store)
+        return self._hosts[place]
+
+    def _commit(self, envelopes: list[Envelope]) -> None:
+        messages: dict[str, list[Any]] = {uid: [] for uid in self._sinks}
+        for envelope in envelopes:
+            assert envelope.stage == DRIVER, envelope
+            if envelope.kind == COMMIT:
+                messages[envelope.dest].append(pickle.loads(envelope.payload))
+            elif envelope.kind == CELLS:
+                self._planner.remember(*decode_report(envelope.payload))
+        for uid, sink in self._sinks.items():
+            sink.commit(self.batch, messages[uid])
+
+    def close(self) -> None:
+        """Release files."""
+        for store in self._stores.values():
+            store.close()
+        self._directory.cleanup()
+
+
+def run_local(
+    environment: StreamExecutionEnvironment,
+    cuts: int | Iterable[int] | None = None,
+    crash: Iterable[int] = (),
+    restart: Iterable[int] = (),
+) -> None:
+    """Run the environment's program to the end of its bounded sources.
+
+    ``cuts`` are the sizes of the micro-batches (one number for all, or one after the other, the
+    last repeating); batches numbered in ``crash`` are run, lost and run again; before those in
+    ``restart`` all memory and all local state is thrown away.
+    """
+    crashing, restarting = set(crash), set(restart)
+    with LocalJob(environment._compile(None)) as job:
+        for size in _sizes(cuts):
+            if job.batch + 1 in restarting:
+                job.restart(lose_local_state=True)
+            advance = job.crash_step if job.batch + 1 in crashing else job.step
+            if job.done or not advance(size):
+                break
+    environment.close()
+
+
+def collect_local(
+    stream: DataStream,
+    cuts: int | Iterable[int] | None = None,
+    crash: Iterable[int] = (),
+    restart: Iterable[int] = (),
+) -> list[Any]:
+    """Run the program and return the elements of ``stream``; see :func:`run_local`."""
+    sink = ListSink()
+    stream.sink_to(sink)
+    run_local(stream.get_execution_environment(), cuts, crash, restart)
+    return sink.values
+
+
+def _sizes(cuts: int | Iterable[int] | None) -> Iterator[int]:
+    if cuts is None:
+        return itertools.repeat(_PLENTY)
+    if isinstance(cuts, int):
+        return itertools.repeat(cuts)
+    sizes = list(cuts)
+    return itertools.chain(sizes, itertools.repeat(sizes[-1]))

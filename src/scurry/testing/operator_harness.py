@@ -1,0 +1,174 @@
+"""One function on a virtual clock, with everything it does in plain sight."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import cloudpickle
+import numpy as np
+
+from scurry.common.errors import ProgramError
+from scurry.common.keys import freeze
+from scurry.functions import KeyedProcessFunction, OutputTag, ProcessFunction
+from scurry.functions.transforms import Function
+from scurry.runtime.batch import MIN_WATERMARK, NO_TIMESTAMP, Batch
+from scurry.runtime.keyed import KeyedProcessOperator
+from scurry.runtime.operator import Operator, TaskContext
+from scurry.runtime.specs import OperatorSpec
+from scurry.runtime.stateless import ProcessOperator
+from scurry.state.journal import MemoryJournal
+from scurry.state.local import LocalStore
+from scurry.state.slot_store import SlotStore
+
+_UID = "under-test"
+
+
+class OperatorHarness:
+    """Runs a :class:`KeyedProcessFunction` (with ``key_selector``) or a :class:`ProcessFunction`.
+
+    >>> harness = OperatorHarness(MyFunction(), key_selector=lambda event: event.user)
+    >>> harness.process_element(event, timestamp=1000)
+    >>> harness.process_watermark(2000)
+    >>> harness.output
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        key_selector: Callable[[Any], Any] | None = None,
+        max_parallelism: int = 128,
+    ) -> None:
+        self._function = cloudpickle.dumps(function)
+        self._select = key_selector
+        self._max_parallelism = max_parallelism
+        self._journal = MemoryJournal()
+        self._directory = tempfile.TemporaryDirectory(prefix="scurry-harness-")
+        self._local = LocalStore(Path(self._directory.name) / "state")
+        self._watermark = MIN_WATERMARK
+        self._now = 0
+        self._records: list[tuple[Any, int | None]] = []
+        self._side: dict[str, list[Any]] = {}
+        self._start()
+
+    def _start(self) -> None:
+        function: Any = cloudpickle.loads(self._function)
+        name = type(function).__name__
+        self._store = SlotStore(self._local, self._max_parallelism)
+        spec = OperatorSpec(uid=_UID, name=name, make=lambda spec: self._operator)
+        if isinstance(function, KeyedProcessFunction):
+            if self._select is None:
+                raise ProgramError(f"{name} is keyed: give the harness a key_selector.")
+            self._operator: Operator = KeyedProcessOperator(spec, function)
+        elif isinstance(function, ProcessFunction):
+            self._operator = ProcessOperator(spec, function)
+        else:
+            raise ProgramError(f"The harness runs process functions, not {name}.")
+        self._operator.wire([self._take], _Listening(self._side))
+        self._context = TaskContext(0, 1, self._max_parallelism, store=self._store)
+        self._begin()
+        self._operator.open(self._context)
+        self._operator.begin(self._watermark)
+
+    def _begin(self) -> None:
+        self._store.begin(self._journal)
+        self._context.now = self._now
+
+    def _take(self, batch: Batch) -> None:
+        stamps = [NO_TIMESTAMP] * batch.size if batch.ts is None else batch.ts.tolist()
+        for row, stamp in zip(batch.rows, stamps, strict=True):
+            self._records.append((row, None if stamp == NO_TIMESTAMP else stamp))
+
+    @property
+    def output(self) -> list[Any]:
+        """What the function has emitted so far."""
+        return [row for row, _ in self._records]
+
+    @property
+    def timestamped_output(self) -> list[tuple[Any, int | None]]:
+        """The same with event timestamps."""
+        return list(self._records)
+
+    def side_output(self, tag: OutputTag) -> list[Any]:
+        """What the function has sent to a side output."""
+        return list(self._side.get(tag.tag_id, ()))
+
+    def process_element(self, value: Any, timestamp: int | None = None) -> None:
+        """An element arrives."""
+        stamp = NO_TIMESTAMP if timestamp is None else timestamp
+        batch = Batch(
+            [value],
+            keys=None if self._select is None else [freeze(self._select(value))],
+            ts=np.array([stamp], dtype=np.int64),
+            wm=np.array([self._watermark], dtype=np.int64),
+        )
+        self._operator.process(batch)
+
+    def process_watermark(self, watermark: int) -> None:
+        """The watermark arrives; due event-time timers fire."""
+        if watermark > self._watermark:
+            self._operator.advance(watermark)
+            self._watermark = watermark
+
+    def set_processing_time(self, now: int) -> None:
+        """Processing time passes; due processing-time timers fire."""
+        self._now = self._context.now = now
+        self._operator.begin(self._watermark)
+
+    def state(self, name: str) -> dict[Any, Any]:
+        """All keys and values of a state."""
+        return dict(self._store.table(_UID, name).items())
+
+    def timers(self, domain: str = "event") -> list[tuple[int, Any]]:
+        """Pending timers in order, as (time, key); ``domain`` is "event" or "processing"."""
+        service: Any = self._operator
+        queue = getattr(service._timers, domain)
+        found: list[tuple[int, Any]] = queue.pending()
+        return found
+
+    def checkpoint(self) -> None:
+        """Commit the state, as at the end of a micro-batch."""
+        self._store.commit(self._journal, b"")
+        self._begin()
+        self._operator.begin(self._watermark)
+
+    def restart(self, lose_local_state: bool = False) -> None:
+        """Start anew from the last checkpoint, with a fresh copy of the function."""
+        if lose_local_state:
+            self._local.reset()
+        self._start()
+
+    def __enter__(self) -> OperatorHarness:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the function and release files."""
+        self._operator.close()
+        self._local.close()
+        self._directory.cleanup()
+
+
+class _Listening(dict[str, Any]):
+    """Side outputs that are all read: any tag leads to a list."""
+
+    def __init__(self, found: dict[str, list[Any]]) -> None:
+        super().__init__()
+        self._found = found
+
+    def __contains__(self, tag: object) -> bool:
+        return True
+
+    def get(self, tag: str, default: Any = None) -> Any:
+        values = self._found.setdefault(tag, [])
+        return [lambda batch: values.extend(batch.rows)]
