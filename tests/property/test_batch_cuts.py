@@ -21,9 +21,7 @@ from scurry.testing import ListSink, collect_local, run_local
 
 LATE = OutputTag("late")
 
-events = st.lists(
-    st.tuples(st.sampled_from("abcd"), st.integers(0, 60)), min_size=1, max_size=40
-)
+events = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 60)), min_size=1, max_size=40)
 cuts = st.lists(st.integers(1, 7), min_size=1, max_size=6)
 troubles = st.lists(st.integers(0, 8), max_size=3)
 
@@ -146,8 +144,8 @@ def test_reduce_is_a_running_fold(data: list[Any], sizes: list[int], crash: list
         sums[key] += value
         expected.append((key, sums[key]))
     env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
-    stream = env.from_collection(data).key_by(lambda e: e[0]).reduce(
-        lambda a, b: (a[0], a[1] + b[1])
+    stream = (
+        env.from_collection(data).key_by(lambda e: e[0]).reduce(lambda a, b: (a[0], a[1] + b[1]))
     )
     assert collect_local(stream, cuts=sizes, crash=crash) == expected
 

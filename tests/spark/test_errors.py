@@ -60,7 +60,9 @@ class ReturnsNumber(KeyedProcessFunction):
 
 
 def test_a_process_function_that_returns_no_iterable() -> None:
-    error = failing(lambda env: env.from_collection([1]).key_by(lambda e: e).process(ReturnsNumber()))
+    error = failing(
+        lambda env: env.from_collection([1]).key_by(lambda e: e).process(ReturnsNumber())
+    )
     assert "yield the results, or return a list" in error.exception
 
 

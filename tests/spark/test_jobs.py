@@ -112,8 +112,11 @@ def test_several_sources_levels_and_sinks_in_one_query(session: SparkSession) ->
     assert sorted(plain.values) == [1, 1, 1, 1, 2, 3]
     assert sorted(counted.values) == ["A", "A", "B"]
     # each record of each source is read once, however many streams it feeds
-    read = {name: count for name, count in result.get_all_accumulator_results().items()
-            if name.startswith("read:")}
+    read = {
+        name: count
+        for name, count in result.get_all_accumulator_results().items()
+        if name.startswith("read:")
+    }
     assert sorted(read.values()) == [3, 1000]
     assert not session.streams.active
 

@@ -73,8 +73,10 @@ EQUAL = [
     ((1, "a"), Pair(1, "a")),
     ((1, 2.0), (True, 2)),
     (b"x", np.bytes_(b"x")),
-    (dt.datetime(2020, 1, 1, 12, tzinfo=dt.UTC),
-     dt.datetime(2020, 1, 1, 13, tzinfo=dt.timezone(dt.timedelta(hours=1)))),
+    (
+        dt.datetime(2020, 1, 1, 12, tzinfo=dt.UTC),
+        dt.datetime(2020, 1, 1, 13, tzinfo=dt.timezone(dt.timedelta(hours=1))),
+    ),
     (dt.date(2020, 1, 1), np.datetime64("2020-01-01", "D").item()),
     (User("a", 1), User("a", True)),
     (frozenset({1, 2}), frozenset({2.0, 1.0})),
@@ -88,10 +90,34 @@ def test_keys_that_compare_equal_hash_equal(left: object, right: object) -> None
     assert stable_hash(left) == stable_hash(right)
 
 
-UNEQUAL = [1, 2, "1", b"1", None, (1,), ("1",), 1.5, dt.date(2020, 1, 1), Colour.RED, Colour.BLUE,
-           User("a", 1), User("b", 1), (1, 2), ((1,), 2), (1, (2,)), "", b"", (), -1,
-           dt.timedelta(seconds=1), dt.time(1), uuid.UUID(int=1), float("inf"), 10**30,
-           dt.datetime(2020, 1, 1, tzinfo=dt.UTC)]
+UNEQUAL = [
+    1,
+    2,
+    "1",
+    b"1",
+    None,
+    (1,),
+    ("1",),
+    1.5,
+    dt.date(2020, 1, 1),
+    Colour.RED,
+    Colour.BLUE,
+    User("a", 1),
+    User("b", 1),
+    (1, 2),
+    ((1,), 2),
+    (1, (2,)),
+    "",
+    b"",
+    (),
+    -1,
+    dt.timedelta(seconds=1),
+    dt.time(1),
+    uuid.UUID(int=1),
+    float("inf"),
+    10**30,
+    dt.datetime(2020, 1, 1, tzinfo=dt.UTC),
+]
 
 
 def test_keys_that_differ_have_different_forms() -> None:
@@ -100,8 +126,15 @@ def test_keys_that_differ_have_different_forms() -> None:
 
 
 scalars = st.one_of(
-    st.integers(), st.floats(allow_nan=False), st.booleans(), st.text(), st.binary(), st.none(),
-    st.decimals(allow_nan=False), st.dates(), st.datetimes(timezones=st.timezones()),
+    st.integers(),
+    st.floats(allow_nan=False),
+    st.booleans(),
+    st.text(),
+    st.binary(),
+    st.none(),
+    st.decimals(allow_nan=False),
+    st.dates(),
+    st.datetimes(timezones=st.timezones()),
 )
 keys = st.recursive(scalars, lambda inner: st.tuples(inner, inner), max_leaves=4)
 

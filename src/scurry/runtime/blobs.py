@@ -64,24 +64,25 @@ def _dumps(content: tuple[Any, ...]) -> bytes:
     try:
         # classes and functions that no module offers by name travel by value
         return bytes(cloudpickle.dumps(content, protocol=5))
-    except Exception as failure:
-        raise _unsendable(content[2] if content[1] is None else (), failure) from failure
+    except Exception:
+        culprit = _unsendable(content[2] if content[1] is None else ())
+        if culprit is None:
+            raise
+        raise ElementFailed(culprit[0]) from TypeMismatchError(
+            f"{shorten(culprit[0])} of type {type(culprit[0]).__name__} cannot travel between "
+            f"operators: {culprit[1]}. Emit plain data (numbers, strings, tuples, dataclasses), "
+            "not open files, locks or connections."
+        )
 
 
-def _unsendable(rows: Iterable[Any], failure: Exception) -> Exception:
+def _unsendable(rows: Iterable[Any]) -> tuple[Any, Exception] | None:
+    """The first of ``rows`` that cannot be pickled, and why."""
     for row in rows:
         try:
             cloudpickle.dumps(row, protocol=5)
         except Exception as reason:
-            wrong = TypeMismatchError(
-                f"{shorten(row)} of type {type(row).__name__} cannot travel between operators: "
-                f"{reason}. Emit plain data (numbers, strings, tuples, dataclasses), not open "
-                "files, locks or connections."
-            )
-            found = ElementFailed(row)
-            found.__cause__ = wrong
-            return found
-    return failure
+            return row, reason
+    return None
 
 
 def _raw(column: Any) -> bytes | None:

@@ -49,9 +49,7 @@ class Router:
     def send(self, batch: Batch) -> None:
         """Take records for later stages."""
         target, context = self._target, self._context
-        to = Destination(
-            target.parallelism, context.max_parallelism, context.index, context.batch
-        )
+        to = Destination(target.parallelism, context.max_parallelism, context.index, context.batch)
         try:
             for slot, part in self._partitioning.spread(batch, to):
                 self._waiting.setdefault(slot, []).append(part)

@@ -98,6 +98,12 @@ class JobDirectory:
         (draft / "_after.json").write_bytes(msgspec.json.encode(after))
         draft.rename(place)
 
+    def drop_plans_after(self, batch: int) -> None:
+        """Forget plans that Spark cannot have taken yet: those beyond the one after ``batch``."""
+        for place in self.plans.iterdir():
+            if place.name.isdigit() and int(place.name) > batch + 1:
+                shutil.rmtree(place)
+
     def pending_plan(self, after: int) -> tuple[int, Epoch] | None:
         """The plan that was written but not committed before a restart, if there is one."""
         place = self.plans / f"{after + 1:09d}"

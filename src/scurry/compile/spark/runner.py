@@ -42,6 +42,8 @@ from scurry.runtime.report import decode_report
 #: How often idle sources are asked for news.
 _IDLE_SECONDS = 0.02
 _STOP_SECONDS = 0.005
+#: How long a job that is asked to stop may take to finish its micro-batch.
+_PATIENCE_SECONDS = 60.0
 
 
 class SparkJob:
@@ -131,6 +133,7 @@ class SparkJob:
         """The state of the sources to plan on from, after a restart."""
         epoch = self._directory.last_epoch()
         self._planned = self._handled = -1 if epoch is None else epoch.batch
+        self._directory.drop_plans_after(self._handled)
         pending = self._directory.pending_plan(self._handled)
         if pending is None:
             return epoch
@@ -177,18 +180,19 @@ class SparkJob:
         return writer.start()
 
     def _supervise(self, query: StreamingQuery) -> None:
-        """Keep plans coming while the query runs; stop it once everything is committed."""
-        while query.isActive:
-            if self._stopping.is_set():
-                return
-            if self._planned == self._handled:
-                if self._planner.done:
-                    if self._directory.committed(self._handled):
-                        return
-                    time.sleep(_STOP_SECONDS)
-                    continue
+        """Keep plans coming while the query runs; return once there is nothing left to commit."""
+        deadline = float("inf")
+        while query.isActive and time.monotonic() < deadline:
+            stopping = self._stopping.is_set()
+            if stopping and deadline == float("inf"):
+                deadline = time.monotonic() + _PATIENCE_SECONDS
+            if stopping or self._planner.done:
+                if self._planned == self._handled and self._directory.committed(self._handled):
+                    return
+                time.sleep(_STOP_SECONDS)
+            else:
                 self._plan_ahead()
-            self._stopping.wait(_IDLE_SECONDS)
+                self._stopping.wait(_IDLE_SECONDS)
         failure = query.exception()
         if failure is not None:
             raise failure
@@ -196,7 +200,7 @@ class SparkJob:
     def _plan_ahead(self) -> bool:
         """Plan the next micro-batch if the last one has been handled; whether one is planned."""
         with self._lock:
-            if self._planned == self._handled:
+            if self._planned == self._handled and not self._stopping.is_set():
                 batch = self._handled + 1
                 tasks = self._planner.next(batch)
                 if tasks is not None:
