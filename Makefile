@@ -14,7 +14,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
 demo: $(STAMP) ## run the ready-made application: card fraud found in a stream of payments
-	@$(WITH_JAVA) && $(BIN)/scurry demo
+	@$(WITH_JAVA) && $(BIN)/scurry warm-up && $(BIN)/scurry demo
 
 test: lint pytest ## check style, types and layers, then run all tests
 
@@ -31,10 +31,10 @@ lint: $(STAMP) ## check style, types and layers only
 # `lint` goes first even under `make -j`: a style error should not wait for Spark.
 pytest: lint $(STAMP) ## run all tests, after lint
 	@echo "==> tests: pytest, two processes"
-	@$(WITH_JAVA) && $(BIN)/python -m pytest -n 2 --dist loadgroup
+	@$(WITH_JAVA) && $(BIN)/scurry warm-up && $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 bench: $(STAMP) ## measure: all of benchmarks/, or one with NAME=<name>
-	@$(WITH_JAVA) && \
+	@$(WITH_JAVA) && $(BIN)/scurry warm-up && \
 	if [ -n "$(NAME)" ]; then names="$(NAME)"; else \
 	  names=$$(ls benchmarks/[!_]*.py 2>/dev/null | sed 's|.*/||; s|\.py$$||'); fi; \
 	if [ -z "$$names" ]; then echo "benchmarks/ holds no benchmark" >&2; exit 1; fi; \

@@ -12,6 +12,7 @@ from scurry import __version__
 from scurry.cli.demo import demo
 from scurry.cli.doctor import doctor
 from scurry.cli.run import run
+from scurry.cli.warm_up import warm_up
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -23,6 +24,7 @@ def main() -> None:
 main.add_command(run)
 main.add_command(demo)
 main.add_command(doctor)
+main.add_command(warm_up)
 
 if __name__ == "__main__":
     main()

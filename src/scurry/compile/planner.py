@@ -53,7 +53,10 @@ class BatchPlanner:
         self._announced_end = False
         if epoch is not None:
             self._positions = dict(epoch.positions)
-            self._partitions = {(p.source, p.partition): p for p in epoch.partitions}
+            known = set(self._enumerators)
+            self._partitions = {
+                (p.source, p.partition): p for p in epoch.partitions if p.source in known
+            }
             self._finished = set(epoch.finished)
             self._announced_end = self._finished >= set(self._enumerators)
         for uid, enumerator in self._enumerators.items():
@@ -93,10 +96,10 @@ class BatchPlanner:
                 place = (uid, item.partition)
                 ranges.setdefault(place, []).append(item.what)
                 self._partitions.setdefault(place, PartitionState(*place))
-        for source in self._job.sources:
-            if not any(uid == source.uid for uid, _ in self._partitions):
-                place = (source.uid, "0")
-                self._partitions[place] = PartitionState(*place)
+        for uid, enumerator in self._enumerators.items():
+            for partition in enumerator.partitions():
+                place = (uid, partition)
+                self._partitions.setdefault(place, PartitionState(*place))
         shares: dict[int, list[PartitionPlan]] = {0: []}
         tasks = {source.uid: source.tasks for source in self._job.sources}
         used: dict[str, int] = {}

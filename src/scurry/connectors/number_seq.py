@@ -52,6 +52,9 @@ class _NumberEnumerator(SourceEnumerator):
         cuts = [start + total * at // parallelism for at in range(parallelism + 1)]
         self._partitions = list(pairwise(cuts))
 
+    def partitions(self) -> list[str]:
+        return [str(at) for at in range(len(self._partitions))]
+
     def initial_position(self) -> Json:
         return {str(at): first for at, (first, _) in enumerate(self._partitions)}
 

@@ -81,6 +81,9 @@ class _RowGroups(SourceEnumerator):
         for at, group in enumerate(groups):
             self._shares[at % parallelism].append(group)
 
+    def partitions(self) -> list[str]:
+        return [str(at) for at in range(len(self._shares))]
+
     def initial_position(self) -> Json:
         return [0] * len(self._shares)
 

@@ -66,6 +66,11 @@ class SourceEnumerator(ABC):
         """What to read from ``position`` on, about ``max_records`` at most; a plan without ranges
         that is not finished means "nothing new yet"."""
 
+    def partitions(self) -> list[str]:
+        """The partitions known so far. Naming one before it has records holds the job's watermark
+        back until it does."""
+        return ["0"]
+
     def committed(self, position: Json) -> None:
         """The job has durably processed everything before ``position``."""
 

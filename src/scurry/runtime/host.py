@@ -15,6 +15,7 @@ from scurry.runtime.envelope import DATA, TICK, WATERMARK, Envelope
 from scurry.runtime.event_time import Arrival, InputGate
 from scurry.runtime.operator import TaskContext
 from scurry.runtime.report import Tick, decode_report, decode_tick, encode_report
+from scurry.runtime.router import sender_of
 from scurry.runtime.specs import JobSpec
 from scurry.runtime.task import Task, report
 from scurry.state.journal import Journal
@@ -39,6 +40,7 @@ class SlotHost:
         self.task = Task(job, self._context)
         for uid in self._heads:
             self.task.add_head(uid)
+        self._senders = {source.uid for source in job.sources} | set(job.operators)
         self._gates: dict[str, InputGate] = {}
         self._opened = False
 
@@ -112,7 +114,11 @@ class SlotHost:
         for uid, (current, marks) in held["gates"].items():
             if uid in self._gates:
                 self._gates[uid].current = current
-                self._gates[uid].marks = marks
+                self._gates[uid].marks = {
+                    channel: mark
+                    for channel, mark in marks.items()
+                    if sender_of(channel) in self._senders
+                }
         self._context.cells = held["cells"]
 
     def _notes(self) -> bytes:

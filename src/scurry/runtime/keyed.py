@@ -226,8 +226,10 @@ class KeyedProcessOperator(Operator):
             time, scope.key = due
             context._timestamp = time
             if event_time:
-                clock.watermark = max(before, time - 1)
-                output.fired.append((time, clock.watermark, max(time, before + 1)))
+                # the function sees the watermark that made the timer due; downstream, what it
+                # emits comes before that watermark
+                clock.watermark = max(clock.watermark, time)
+                output.fired.append((time, max(before, time - 1), max(time, before + 1)))
             else:
                 output.fired.append((time, before, before))
             output.source.append(-len(output.fired))

@@ -17,7 +17,11 @@ BLOB_ROWS = 65_536
 
 
 class Router:
-    """Spreads the records of one output over the slots of one operator's stage."""
+    """Spreads the records of one output over the slots of one operator's stage.
+
+    Channels are named after the sender's uid, so that watermarks kept for them survive changes
+    elsewhere in the program.
+    """
 
     def __init__(
         self,
@@ -25,7 +29,7 @@ class Router:
         wire: Wire,
         job: JobSpec,
         context: TaskContext,
-        number: int,
+        tag: str,
     ) -> None:
         assert wire.partitioning is not None
         self._sender = sender
@@ -34,7 +38,7 @@ class Router:
         self._port = wire.port
         self._stage = job.stage_of(wire.target)
         self._context = context
-        self._prefix = f"{sender.uid}>{number}@"
+        self._prefix = f"{sender.uid}>{tag}:{wire.port}@"
         self._channel = ""
         self._seq = 0
         self._waiting: dict[int, list[Batch]] = {}
@@ -99,3 +103,8 @@ class Router:
         yield from self.drain()
         for slot in range(self._target.parallelism):
             yield self._envelope(slot, WATERMARK, watermark, b"")
+
+
+def sender_of(channel: str) -> str:
+    """The uid of the operator or source behind a channel."""
+    return channel.split(">", 1)[0]

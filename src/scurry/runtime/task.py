@@ -75,7 +75,7 @@ class Task:
     ) -> Consumer:
         if wire.partitioning is None:
             return partial(self._operator(wire.target).process, port=wire.port)
-        router = Router(sender, wire, self.job, self.context, len(self.routers))
+        router = Router(sender, wire, self.job, self.context, tag)
         self.routers.append(router)
         self._router_at[sender.uid, tag, at] = router
         return router.send

@@ -42,6 +42,7 @@ class OperatorHarness:
         key_selector: Callable[[Any], Any] | None = None,
         max_parallelism: int = 128,
     ) -> None:
+        _check(function, key_selector)
         self._function = cloudpickle.dumps(function)
         self._select = key_selector
         self._max_parallelism = max_parallelism
@@ -60,13 +61,9 @@ class OperatorHarness:
         self._store = SlotStore(self._local, self._max_parallelism)
         spec = OperatorSpec(uid=_UID, name=name, make=lambda spec: self._operator)
         if isinstance(function, KeyedProcessFunction):
-            if self._select is None:
-                raise ProgramError(f"{name} is keyed: give the harness a key_selector.")
             self._operator: Operator = KeyedProcessOperator(spec, function)
-        elif isinstance(function, ProcessFunction):
-            self._operator = ProcessOperator(spec, function)
         else:
-            raise ProgramError(f"The harness runs process functions, not {name}.")
+            self._operator = ProcessOperator(spec, function)
         self._operator.wire([self._take], _Listening(self._side))
         self._context = TaskContext(0, 1, self._max_parallelism, store=self._store)
         self._begin()
@@ -157,6 +154,14 @@ class OperatorHarness:
         self._operator.close()
         self._local.close()
         self._directory.cleanup()
+
+
+def _check(function: Any, key_selector: Callable[[Any], Any] | None) -> None:
+    name = type(function).__name__
+    if not isinstance(function, (KeyedProcessFunction, ProcessFunction)):
+        raise ProgramError(f"The harness runs process functions, not {name}.")
+    if isinstance(function, KeyedProcessFunction) and key_selector is None:
+        raise ProgramError(f"{name} is keyed: give the harness a key_selector.")
 
 
 class _Listening(dict[str, Any]):

@@ -94,9 +94,12 @@ def run_ingress(payload: JobPayload, lines: Iterable[str]) -> Iterator[Envelope]
             _ingress[place] = (payload.run_id, task)
         try:
             yield from task.run(plan)
-        except BaseException as failure:
+        except FunctionError as failure:
             _ingress.pop(place, None)
-            raise _portable(failure) from failure
+            raise WorkerFailure(f"{failure.to_wire()} {failure}") from failure
+        except BaseException:
+            _ingress.pop(place, None)
+            raise
         if plan.final:
             _ingress.pop(place, None)
 
@@ -114,9 +117,12 @@ def run_host(
             host = SlotHost(job, stage, slot, store)
             _hosts[place] = (payload.run_id, host)
         yield from host.run(envelopes, journal)
-    except BaseException as failure:
+    except FunctionError as failure:
         _hosts.pop(place, None)
-        raise _portable(failure) from failure
+        raise WorkerFailure(f"{failure.to_wire()} {failure}") from failure
+    except BaseException:
+        _hosts.pop(place, None)
+        raise
 
 
 def local_root(configured: str) -> str:
@@ -141,12 +147,6 @@ def _forget_ended_jobs() -> None:
     for place, (_, host) in list(_hosts.items()):
         if str(host.store.local.path) not in _stores:
             del _hosts[place]
-
-
-def _portable(failure: BaseException) -> BaseException:
-    if isinstance(failure, FunctionError):
-        return WorkerFailure(f"{failure.to_wire()} {failure}")
-    return failure
 
 
 def to_arrow(envelopes: Iterable[Envelope], routes: list[int]) -> Iterator[pa.RecordBatch]:

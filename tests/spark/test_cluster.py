@@ -1,0 +1,62 @@
+"""On several executors: slots, state and restarts across processes, not only threads of one JVM."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+
+SCRIPT = """
+import json, os, sys
+from pyspark.sql import SparkSession
+session = (
+    SparkSession.builder.master("local-cluster[2,1,1024]")
+    .config("spark.ui.enabled", "false").config("spark.log.level", "FATAL")
+    .config("spark.executorEnv.PYTHONPATH", os.environ["PYTHONPATH"])
+    .config("spark.driver.host", "127.0.0.1").getOrCreate()
+)
+from scurry.common import Configuration
+from scurry.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from scurry.datastream.state import ValueStateDescriptor
+
+class Count(KeyedProcessFunction):
+    def open(self, ctx):
+        self.count = ctx.get_state(ValueStateDescriptor("count"))
+    def process_element(self, value, ctx):
+        self.count.update((self.count.value() or 0) + 1)
+        yield value, self.count.value(), os.environ.get("SPARK_EXECUTOR_DIRS", "") and os.getppid()
+
+env = StreamExecutionEnvironment.get_execution_environment(
+    Configuration.of({"scurry.batch.max-records": "25"})
+)
+env.set_parallelism(2)
+stream = env.from_collection([i * 7 % 10 for i in range(100)])
+rows = list(stream.key_by(lambda e: e).process(Count()).uid("count").execute_and_collect())
+print("RESULT" + json.dumps(rows))
+session.stop()
+"""
+
+
+@pytest.mark.cluster
+def test_a_job_on_two_executors(tmp_path: Path) -> None:
+    script = tmp_path / "job.py"
+    script.write_text(SCRIPT)
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "src")}
+    environment["PYSPARK_PYTHON"] = sys.executable
+    done = subprocess.run(
+        [sys.executable, str(script)], env=environment, capture_output=True, text=True, check=False
+    )
+    found = [line for line in done.stdout.splitlines() if line.startswith("RESULT")]
+    assert found, done.stdout + done.stderr
+    rows = json.loads(found[0].removeprefix("RESULT"))
+    counts = Counter((key, count) for key, count, _ in rows)
+    assert counts == Counter((key, n) for key in range(10) for n in range(1, 11))
+    parents = {parent for *_, parent in rows}
+    assert len(parents) == 2, "both executors' workers must have taken part"
