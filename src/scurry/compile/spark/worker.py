@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import stat
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -18,7 +19,7 @@ from typing import Any
 import cloudpickle
 import pyarrow as pa
 
-from scurry.common.errors import FunctionError
+from scurry.common.errors import FunctionError, StateError
 from scurry.runtime.envelope import Envelope
 from scurry.runtime.host import SlotHost
 from scurry.runtime.ingress import IngressTask, decode_plan
@@ -135,9 +136,21 @@ def _local_store(job: JobSpec, checkpoint_id: str, stage: int, slot: int) -> Loc
     store = _stores.get(str(path))
     if store is None:
         _forget_ended_jobs()
-        path.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        own_directory(path.parent.parent)
         store = _stores[str(path)] = LocalStore(path)
     return store
+
+
+def own_directory(path: Path) -> None:
+    """Make ``path`` a directory that only this user can write to, or refuse to use it: local state
+    is unpickled, so nobody else may have put anything there."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = path.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
+        raise StateError(
+            f"{path} belongs to somebody else, or others may write to it, so local state cannot "
+            "be kept there. Remove it, or set scurry.state.local-dir to a directory of your own."
+        )
 
 
 def _forget_ended_jobs() -> None:
