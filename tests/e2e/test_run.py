@@ -135,6 +135,11 @@ def test_in_a_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ".reduce(lambda a, b: Word(a.text, a.count + b.count))\n",
         "sorted((w.text, w.count) for w in counts.execute_and_collect())[-1]",
         "env.from_collection([1, 2]).print()\nenv.execute('printed')\n",
+        # a cell run again defines the class again
+        "@dataclass\nclass Word:\n    text: str\n    count: int\n    again: bool = True\n"
+        "counts = words.map(lambda w: Word(w, 1)).key_by(lambda w: w.text)"
+        ".reduce(lambda a, b: Word(a.text, a.count + b.count))\n"
+        "sorted((w.text, w.count, w.again) for w in counts.execute_and_collect())[-1]",
     ]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
     client = nbclient.NotebookClient(
@@ -144,3 +149,4 @@ def test_in_a_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert notebook.cells[2].outputs[0]["data"]["text/plain"] == "('to', 2)"
     printed = "".join(o["text"] for o in notebook.cells[3].outputs if o.get("name") == "stdout")
     assert printed == "1\n2\n"
+    assert notebook.cells[4].outputs[0]["data"]["text/plain"] == "('to', 2, True)"

@@ -18,7 +18,7 @@ from scurry.cli.failures import readable_failures
 @click.option(
     "--events",
     type=click.IntRange(min=1),
-    default=20_000,
+    default=300_000,
     show_default=True,
     metavar="N",
     help="How many payments to generate.",

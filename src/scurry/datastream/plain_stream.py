@@ -45,7 +45,7 @@ class Step:
 
     def name(self: S, name: str) -> S:
         """Give the operator a name for people: in ``explain()``, metrics and errors."""
-        self._transformation.name = name
+        self._transformation.set_name(name)
         return self
 
     def uid(self: S, uid: str) -> S:

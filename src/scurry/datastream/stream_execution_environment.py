@@ -162,7 +162,9 @@ class StreamExecutionEnvironment:
         stream = self._source(source, name, _type(type_info) or source.type_info)
         if watermark_strategy is None or _does_nothing(watermark_strategy):
             return stream
-        return stream.assign_timestamps_and_watermarks(watermark_strategy)
+        timed = stream.assign_timestamps_and_watermarks(watermark_strategy)
+        timed._transformation.part_of = stream._transformation
+        return timed
 
     def add_source(
         self,

@@ -43,6 +43,13 @@ class Transformation:
         self.chaining = "chain"
         self.description = ""
         self.location = caller()
+        #: the step that names given to this one really mean: a source, for its watermarks
+        self.part_of: Transformation | None = None
+
+    def set_name(self, name: str) -> None:
+        """Name the step for people."""
+        target = self if self.part_of is None else self.part_of
+        target.name = name
 
     def set_uid(self, uid: str) -> None:
         """Name the step for good."""
@@ -52,6 +59,8 @@ class Transformation:
                 "non-empty string without '>', '@' and control characters."
             )
         self.uid = uid
+        if self.part_of is not None:
+            self.part_of.uid, self.uid = uid, f"{uid}-watermarks"
 
     def set_parallelism(self, parallelism: int, what: str = "parallelism") -> None:
         """Say how many instances the step has."""
@@ -61,7 +70,8 @@ class Transformation:
                 "a whole number from 1 on."
             )
         if what == "parallelism":
-            self.parallelism = parallelism
+            target = self if self.part_of is None else self.part_of
+            target.parallelism = parallelism
         else:
             self.max_parallelism = parallelism
 

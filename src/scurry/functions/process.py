@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 from scurry.functions.contexts import TimeDomain, TimerService
 from scurry.functions.output_tag import OutputTag
@@ -51,8 +51,8 @@ class TimerContext(KeyedElementContext):
 class ProcessFunction(Function, ABC):
     """Processes elements one by one on a stream without keys: clocks and side outputs."""
 
-    Context = ElementContext
-    OnTimerContext = TimerContext
+    Context: TypeAlias = ElementContext
+    OnTimerContext: TypeAlias = TimerContext
 
     @abstractmethod
     def process_element(self, value: Any, ctx: ElementContext) -> Iterable[Any] | None:
@@ -62,8 +62,8 @@ class ProcessFunction(Function, ABC):
 class KeyedProcessFunction(Function, ABC):
     """Processes elements of a keyed stream with the key's state and timers."""
 
-    Context = KeyedElementContext
-    OnTimerContext = TimerContext
+    Context: TypeAlias = KeyedElementContext
+    OnTimerContext: TypeAlias = TimerContext
 
     @abstractmethod
     def process_element(self, value: Any, ctx: KeyedElementContext) -> Iterable[Any] | None:

@@ -116,14 +116,13 @@ class Batch:
             tick=None if self.tick is None else self.tick[origin],
         )
 
-    def take(self, index: Longs) -> Batch:
-        """The records at ``index``, keys included."""
+    def take(self, index: Longs, *, compact: bool = False) -> Batch:
+        """The records at ``index``, keys included; with ``compact`` only as columns, if held so."""
         columns, rows = None, None
         if self._columns is not None:
             columns = self._columns.take(pa.array(index))
-        if self._rows is not None or columns is None:
-            rows = pick(self.rows, index)
-            columns = None
+        if self._rows is not None and not (compact and columns is not None):
+            rows = pick(self._rows, index)
         picked = Batch(
             rows,
             columns=columns,

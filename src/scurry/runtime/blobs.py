@@ -13,11 +13,11 @@ import pickle
 from collections.abc import Iterable
 from typing import Any
 
-import cloudpickle
 import numpy as np
 import pyarrow as pa
 
 from scurry.common.errors import ScurryError, TypeMismatchError, shorten
+from scurry.common.pickling import dumps
 from scurry.runtime.batch import Batch
 from scurry.runtime.columns import ElementCodec
 from scurry.runtime.failures import ElementFailed
@@ -58,12 +58,7 @@ def decode_batch(blob: bytes) -> Batch:
 
 def _dumps(content: tuple[Any, ...]) -> bytes:
     try:
-        return pickle.dumps(content, protocol=5)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        pass
-    try:
-        # classes and functions that no module offers by name travel by value
-        return bytes(cloudpickle.dumps(content, protocol=5))
+        return dumps(content)
     except Exception:
         culprit = _unsendable(content[2] if content[1] is None else ())
         if culprit is None:
@@ -79,7 +74,7 @@ def _unsendable(rows: Iterable[Any]) -> tuple[Any, Exception] | None:
     """The first of ``rows`` that cannot be pickled, and why."""
     for row in rows:
         try:
-            cloudpickle.dumps(row, protocol=5)
+            dumps(row)
         except Exception as reason:
             return row, reason
     return None

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from scurry.common.errors import NotSupportedError, TypeMismatchError
+from scurry.common.errors import TypeMismatchError
 from scurry.common.watermark_strategy import WatermarkStrategy
 from scurry.runtime.batch import (
     MAX_WATERMARK,
@@ -38,11 +38,6 @@ class TimestampsOperator(Operator):
 
     def __init__(self, spec: OperatorSpec, strategy: WatermarkStrategy) -> None:
         super().__init__(spec)
-        if strategy.kind == "generator":
-            raise NotSupportedError(
-                f"Operator {spec.name!r} uses a custom WatermarkGenerator, which Scurry does not "
-                "run yet. Use for_bounded_out_of_orderness or for_monotonous_timestamps."
-            )
         self._strategy = strategy
 
     @property

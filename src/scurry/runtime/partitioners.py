@@ -187,7 +187,7 @@ def _parts(batch: Batch, chosen: Longs, slots: int) -> Iterator[tuple[int, Batch
     for slot in range(slots):
         places = np.flatnonzero(chosen == slot)
         if len(places):
-            yield slot, batch.take(places), places
+            yield slot, batch.take(places, compact=True), places
 
 
 def _by_slot(batch: Batch, chosen: Longs, slots: int) -> Spread:

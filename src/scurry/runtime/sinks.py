@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
-
+from scurry.common.pickling import dumps
 from scurry.functions.sink import Sink, SinkWriter, WriterContext
 from scurry.runtime.batch import Batch
 from scurry.runtime.operator import Operator, TaskContext
@@ -39,7 +38,7 @@ class SinkOperator(Operator):
             message = self._writer.prepare()
         except Exception as failure:
             raise self.failed(failure) from failure
-        return None if message is None else pickle.dumps(message, protocol=5)
+        return None if message is None else dumps(message)
 
     def close(self) -> None:
         if self._writer is not None:

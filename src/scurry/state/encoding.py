@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from scurry.common.errors import StateError, shorten
+from scurry.common.pickling import dumps
 
 _MSGPACK = b"\x01"
 _PICKLE = b"\x02"
@@ -29,8 +30,8 @@ def encode(value: Any) -> bytes:
     if kind in IMMUTABLE and (kind is not int or value in _SMALL):
         return _MSGPACK + _encode(value)
     try:
-        return _PICKLE + pickle.dumps(value, protocol=5)
-    except (pickle.PicklingError, AttributeError, TypeError) as failure:
+        return _PICKLE + dumps(value)
+    except Exception as failure:
         raise StateError(
             f"{shorten(value)} cannot be stored in state: {failure}. State holds plain data: "
             "numbers, strings, collections, dataclasses; keep connections and locks outside it."

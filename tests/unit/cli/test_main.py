@@ -66,7 +66,7 @@ def test_demo_hands_its_options_on_and_exits_with_the_code_of_the_application(
 
 def test_demo_has_defaults(demo_calls: list[tuple[int, int]]) -> None:
     CliRunner().invoke(main, ["demo"])
-    assert demo_calls == [(20_000, 7)]
+    assert demo_calls == [(300_000, 7)]
 
 
 def test_demo_refuses_a_number_of_events_below_one(demo_calls: list[tuple[int, int]]) -> None:

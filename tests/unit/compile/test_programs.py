@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from scurry.common import Configuration, Types
+from scurry.common import Configuration, Duration, Types, WatermarkStrategy
 from scurry.common.errors import NotSupportedError, ProgramError, TypeMismatchError
+from scurry.connectors.number_seq import NumberSequenceSource
 from scurry.datastream import (
     KeyedProcessFunction,
     MapFunction,
@@ -208,3 +209,31 @@ def test_settings_come_from_scurry_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert env.get_configuration().get_string("spark.master", None) == "local[1]"
     env.from_collection([1]).print()
     assert env.explain().startswith("Job 'from outside'")
+
+
+def test_a_source_with_watermarks_is_named_as_one() -> None:
+    env = environment()
+    strategy = WatermarkStrategy.for_monotonous_timestamps()
+    source = env.from_source(NumberSequenceSource(1, 3), strategy, "n")
+    source.uid("numbers").name("the numbers").set_parallelism(1).print()
+    nodes = json.loads(env.get_execution_plan())["nodes"]
+    assert [node["id"] for node in nodes[:2]] == ["numbers", "numbers-watermarks"]
+    assert nodes[0]["type"] == "the numbers"
+    assert [node["parallelism"] for node in nodes] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "what"),
+    [
+        (
+            WatermarkStrategy.for_monotonous_timestamps().with_idleness(Duration.of_seconds(1)),
+            "with_idleness",
+        ),
+        (WatermarkStrategy.for_generator(lambda: None), "WatermarkGenerator"),  # type: ignore[arg-type,return-value]
+    ],
+)
+def test_what_is_not_there_yet_is_said_not_ignored(strategy: Any, what: str) -> None:
+    env = environment()
+    env.from_source(NumberSequenceSource(1, 3), strategy, "n").print()
+    with pytest.raises(NotSupportedError, match=what):
+        env.explain()

@@ -64,18 +64,30 @@ class JobPayload:
         for entry in self.sys_path:
             if entry not in sys.path:
                 sys.path.append(entry)
+        before = set(_script_classes())
         job: JobSpec = pickle.loads(self.content)
-        _adopt_main_classes()
+        if self.run_id not in _adopted:
+            _adopted[self.run_id] = [kind for kind in _script_classes() if kind not in before]
+        _adopt(_adopted[self.run_id])
         return job
 
 
-def _adopt_main_classes() -> None:
-    """Let the classes of the user's script be found under the names they had there, so that their
-    instances can be pickled by reference, which is several times faster than by value."""
-    main = sys.modules["__main__"]
+#: The classes of users' scripts, by run.
+_adopted: dict[str, list[type]] = {}
+
+
+def _script_classes() -> list[type]:
+    """Classes that came to this worker by value, out of a script or notebook."""
     tracked = cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_CLASS
-    for kind in list(tracked):
-        if kind.__module__ == "__main__" and not hasattr(main, kind.__qualname__):
+    return [kind for kind in list(tracked) if kind.__module__ == "__main__"]
+
+
+def _adopt(kinds: list[type]) -> None:
+    """Let classes be found under the names they had in the script, so that their instances can be
+    pickled by reference, which is several times faster than by value."""
+    main = sys.modules["__main__"]
+    for kind in kinds:
+        if "." not in kind.__qualname__:
             setattr(main, kind.__qualname__, kind)
 
 

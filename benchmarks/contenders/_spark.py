@@ -1,0 +1,86 @@
+"""What the plain PySpark contenders share: a session, and following a query to its end.
+
+The session has as many cores and as much driver memory as the one Scurry makes for itself.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming import StreamingQuery
+
+from benchmarks.contenders._protocol import Measurement
+
+SCHEMA = "key long, value long, ts long"
+_POLL_SECONDS = 0.25
+_PROVIDER = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+
+def session(cores: int) -> SparkSession:
+    """A local session with ``cores`` cores and as many shuffle partitions."""
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.driver.memory": "2g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.shuffle.partitions": str(cores),
+        "spark.sql.streaming.stateStore.providerClass": _PROVIDER,
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        "spark.sql.streaming.numRecentProgressUpdates": "10000",
+        "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    }
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder: Any = SparkSession.builder
+    builder = builder.master(f"local[{cores}]").appName("benchmark")
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    made: SparkSession = builder.getOrCreate()
+    return made
+
+
+def stream(spark: SparkSession, data: Path, files_per_batch: int) -> DataFrame:
+    """The Parquet files of ``data`` as a file stream."""
+    reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", files_per_batch)
+    return reader.parquet(data.absolute().as_uri())
+
+
+def start(frame: DataFrame, work: Path, counted: str | None) -> StreamingQuery:
+    """Run ``frame`` into the noop sink until the input is used up.
+
+    Spark counts the output rows on their way, and adds up the column ``counted`` if there is one.
+    """
+    total = F.sum(counted) if counted else F.lit(None).cast("long")
+    observed = frame.observe("output", F.count(F.lit(1)).alias("rows"), total.alias("total"))
+    location = (work / "checkpoint").absolute().as_uri()
+    writer = observed.writeStream.format("noop").option("checkpointLocation", location)
+    return writer.trigger(availableNow=True).start()
+
+
+def follow(query: StreamingQuery, measurement: Measurement, counts: bool) -> None:
+    """Wait for the end of ``query`` and report it; its batches are the marks."""
+    while query.isActive:
+        measurement.show(sum(progress["numInputRows"] for progress in query.recentProgress))
+        time.sleep(_POLL_SECONDS)
+    query.awaitTermination()
+    events = rows = checksum = 0
+    for progress in query.recentProgress:
+        if not progress["numInputRows"]:
+            continue
+        events += progress["numInputRows"]
+        rows += progress["observedMetrics"]["output"]["rows"]
+        checksum += progress["observedMetrics"]["output"]["total"] or 0
+        measurement.mark(events, _end_of(progress))
+    measurement.finish(events=events, output_rows=rows, checksum=checksum if counts else None)
+
+
+def _end_of(progress: Any) -> float:
+    began = datetime.fromisoformat(progress["timestamp"]).timestamp()
+    return began + float(progress["durationMs"]["triggerExecution"]) / 1000

@@ -1,0 +1,148 @@
+"""PyFlink: the same ``KeyedProcessFunction``, at settings that suit it.
+
+The package has no Parquet reader, so the same rows come as CSV through Flink's own reader; it is
+many times faster than the Python function behind it. The sink is Flink's ``DiscardingSink``.
+
+Two ways of running Python: worker *processes*, fed in bundles, whose state cache must hold all keys
+of a bundle; and *threads*, an interpreter inside the JVM with direct calls for state. The function
+notes its first event, its output rows and their sum, and writes them to a file when it is closed:
+the sink cannot be asked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sysconfig
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pyflink.common import Configuration, Types
+from pyflink.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
+from pyflink.datastream.connectors.base import Sink
+from pyflink.datastream.state import ValueStateDescriptor
+from pyflink.java_gateway import get_gateway
+from pyflink.table import StreamTableEnvironment
+
+from benchmarks.contenders._protocol import Measurement, Options
+
+_POLL_SECONDS = 0.2
+_TABLE = """
+    CREATE TABLE events (`key` BIGINT, `value` BIGINT, ts BIGINT)
+    WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'csv')
+"""
+
+
+class Count(KeyedProcessFunction):
+    """Counts the events of each key and says the new count for every event."""
+
+    def __init__(self, tallies: str) -> None:
+        self.tallies = tallies
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+        self.rows = self.checksum = 0
+        self.first = 0.0
+
+    def process_element(
+        self, value: Any, ctx: KeyedProcessFunction.Context
+    ) -> Iterator[tuple[int, int]]:
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        if not self.rows:
+            self.first = time.time()
+        self.rows += 1
+        self.checksum += count
+        yield value[0], count
+
+    def close(self) -> None:
+        tally = {"first": self.first, "rows": self.rows, "checksum": self.checksum}
+        if self.rows:
+            Path(self.tallies, f"{uuid.uuid4().hex}.json").write_text(json.dumps(tally))
+
+
+def settings(options: Any) -> Configuration:
+    """Flink's configuration for the options given."""
+    made = Configuration()
+    wanted = {
+        "parallelism.default": options.parallelism,
+        "pipeline.object-reuse": "true",
+        "taskmanager.memory.managed.size": "1gb",
+        "python.metric.enabled": "false",
+        "python.execution-mode": options.mode,
+        "python.state.cache-size": options.cache,
+        "python.fn-execution.bundle.size": options.bundle,
+        "python.fn-execution.bundle.time": options.bundle_ms,
+        "state.backend.type": options.backend,
+    }
+    if options.checkpoint_ms:
+        wanted |= {
+            "execution.checkpointing.interval": f"{options.checkpoint_ms} ms",
+            "execution.checkpointing.dir": _checkpoints(options).absolute().as_uri(),
+            "execution.checkpointing.incremental": "true",
+            "execution.checkpointing.num-retained": 100_000,
+        }
+    for key, value in wanted.items():
+        made.set_string(key, str(value))
+    return made
+
+
+def main() -> None:
+    """Run the job and report."""
+    options = _options()
+    # read by PyFlink when the environment is made
+    os.environ["_python_worker_execution_mode"] = "process"  # noqa: SIM112
+    # the interpreter inside the JVM finds its packages nowhere else
+    os.environ["PYTHONPATH"] = sysconfig.get_paths()["purelib"]
+    tallies = options.work.absolute() / "tallies"
+    tallies.mkdir(parents=True)
+    measurement = Measurement()
+    env = StreamExecutionEnvironment.get_execution_environment(settings(options))
+    tables = StreamTableEnvironment.create(env)
+    tables.execute_sql(_TABLE.format(path=options.data.absolute().as_uri()))
+    discarding = get_gateway().jvm.org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink
+    (
+        tables.to_data_stream(tables.from_path("events"))
+        .key_by(lambda event: event[0], key_type=Types.LONG())
+        .process(Count(str(tallies)), output_type=Types.TUPLE([Types.LONG(), Types.LONG()]))
+        .sink_to(Sink(discarding()))
+    )
+    done = env.execute_async("keyed count").get_job_execution_result()
+    completed: set[str] = set()
+    while not done.done():
+        completed |= {str(found) for found in _checkpoints(options).glob("*/chk-*/_metadata")}
+        time.sleep(_POLL_SECONDS)
+    done.result()
+    ended = time.time()
+    found = [json.loads(file.read_text()) for file in tallies.iterdir()]
+    rows = sum(tally["rows"] for tally in found)
+    measurement.mark(0, min(tally["first"] for tally in found))
+    measurement.mark(rows, ended)
+    measurement.finish(
+        events=options.events,
+        output_rows=rows,
+        checksum=sum(tally["checksum"] for tally in found),
+        note=f"{len(completed)} checkpoints completed" if options.checkpoint_ms else "",
+    )
+
+
+def _options() -> Any:
+    parser = Options()
+    parser.add_argument("--mode", choices=("process", "thread"), default="process")
+    parser.add_argument("--backend", choices=("rocksdb", "hashmap"), default="hashmap")
+    parser.add_argument("--checkpoint-ms", type=int, default=0, help="0: no checkpoints")
+    parser.add_argument("--bundle", type=int, default=100_000)
+    parser.add_argument("--bundle-ms", type=int, default=10_000)
+    parser.add_argument("--cache", type=int, default=100_000)
+    return parser.parse_args()
+
+
+def _checkpoints(options: Any) -> Path:
+    return Path(options.work) / "checkpoints"
+
+
+if __name__ == "__main__":
+    main()

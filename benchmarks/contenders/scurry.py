@@ -1,0 +1,92 @@
+"""Scurry: a ``KeyedProcessFunction`` with one ``ValueState``, written as for PyFlink.
+
+State is durable: every micro-batch ends with Spark's checkpoint in a directory on disk. The sink
+keeps nothing, but adds up the counts it is given, so that the result can be checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from operator import itemgetter
+from typing import Any
+
+from benchmarks.contenders._protocol import Measurement, Options
+from scurry.connectors.parquet import ParquetSource
+from scurry.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
+from scurry.datastream.state import ValueState, ValueStateDescriptor
+from scurry.functions.sink import Sink, SinkWriter, WriterContext
+
+_count_of = itemgetter(1)
+
+
+class Count(KeyedProcessFunction):
+    """Counts the events of each key and says the new count for every event."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.count: ValueState[int] = runtime_context.get_state(ValueStateDescriptor("count"))
+
+    def process_element(self, value: tuple[int, ...], ctx: Any) -> Iterator[tuple[int, int]]:
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        yield value[0], count
+
+
+class SummingSink(Sink):
+    """Discards records, having added up the counts in them."""
+
+    def __init__(self) -> None:
+        self.checksum = 0
+
+    def create_writer(self, context: WriterContext) -> SinkWriter:
+        return _SummingWriter()
+
+    def commit(self, batch_id: int, messages: list[Any]) -> None:
+        self.checksum += sum(messages)
+
+
+class _SummingWriter(SinkWriter):
+    def __init__(self) -> None:
+        self._sum = 0
+
+    def write(self, rows: list[Any]) -> None:
+        self._sum += sum(map(_count_of, rows))
+
+    def prepare(self) -> int:
+        total, self._sum = self._sum, 0
+        return total
+
+
+def main() -> None:
+    """Run the job and report."""
+    parser = Options()
+    parser.add_argument("--batch", type=int, default=1_000_000, help="events per micro-batch")
+    options = parser.parse_args()
+    measurement = Measurement()
+    sink = SummingSink()
+    written = 0
+
+    def on_progress(progress: Any) -> None:
+        nonlocal written
+        written = progress.records_written
+        measurement.mark(progress.records_read)
+
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(options.parallelism)
+    settings = env.get_configuration()
+    settings.set_string("spark.master", f"local[{options.parallelism}]")
+    settings.set_string("scurry.batch.max-records", str(options.batch))
+    settings.set_string("execution.checkpointing.dir", str(options.work / "checkpoint"))
+    settings.set_string("scurry.state.local-dir", str(options.work / "local"))
+    env.on_progress(on_progress)
+    (
+        env.from_source(ParquetSource(options.data, element=tuple), None, "events")
+        .key_by(lambda event: event[0])
+        .process(Count())
+        .sink_to(sink)
+    )
+    env.execute("keyed count")
+    measurement.finish(events=options.events, output_rows=written, checksum=sink.checksum)
+
+
+if __name__ == "__main__":
+    main()
