@@ -85,7 +85,7 @@ PICKLED: list[tuple[TypeInformation, Any]] = [
     (Types.BIG_INT(), 2**100),
     (Types.BIG_DEC(), Decimal("1.10")),
     (Types.INSTANT(), Instant(1, 2)),
-    (Types.PICKLED_BYTE_ARRAY(), object()),
+    (Types.PICKLED_BYTE_ARRAY(), {1, 2}),
     (Types.LIST(Types.BIG_INT()), [2**100]),
     (Types.MAP(STRING, Types.BIG_DEC()), {"a": Decimal(1)}),
     (Types.ROW([LONG, Types.PICKLED_BYTE_ARRAY()]), Row(1, {1})),
