@@ -81,6 +81,13 @@ CONTENDERS = (
         interpreter_variable=_BYTEWAX,
     ),
     Contender(
+        "bytewax_2_processes",
+        "bytewax",
+        ("--processes", "2"),
+        "nothing durable",
+        interpreter_variable=_BYTEWAX,
+    ),
+    Contender(
         "bytewax_recovery",
         "bytewax",
         ("--recovery",),

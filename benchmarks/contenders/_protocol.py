@@ -45,9 +45,9 @@ class Measurement:
         self._marks.append((time.time() if at is None else at, events))
         self.show(events)
 
-    def first_result(self) -> None:
-        """The first record has come out just now, before the first mark."""
-        self._first_result = self._first_result or time.time()
+    def first_result(self, at: float) -> None:
+        """The first record came out at ``at``, and not at the first mark."""
+        self._first_result = at
 
     def show(self, events: int) -> None:
         """Let the harness show progress, without taking a mark."""

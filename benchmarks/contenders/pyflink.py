@@ -1,7 +1,8 @@
 """PyFlink: the same ``KeyedProcessFunction``, at settings that suit it.
 
-The package has no Parquet reader, so the same rows come as CSV through Flink's own reader; it is
-many times faster than the Python function behind it. The sink is Flink's ``DiscardingSink``.
+The package has no Parquet reader, so the same rows come as CSV through Flink's own reader, which
+alone is more than ten times as fast as the Python function behind it. The sink is Flink's
+``DiscardingSink``.
 
 Two ways of running Python: worker *processes*, fed in bundles, whose state cache must hold all keys
 of a bundle; and *threads*, an interpreter inside the JVM with direct calls for state. The function
