@@ -11,6 +11,7 @@ from typing import Any
 
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 
 from scurry.compile.spark.worker import JobPayload, run_host
 from scurry.runtime.envelope import Envelope
@@ -18,6 +19,9 @@ from scurry.state.journal import Head, Journal, decode_head, encode_head
 
 _FIELDS = Envelope._fields
 _EnvelopeRow = Row(*_FIELDS)
+# given as text, a schema would be parsed by the JVM in every task
+_CONTENT = StructType([StructField("content", BinaryType())])
+_SEQ = StructType([StructField("seq", LongType())])
 
 
 class StageHost(StatefulProcessor):
@@ -30,8 +34,8 @@ class StageHost(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._journal = SparkJournal(
-            handle.getValueState("head", "content binary"),
-            handle.getMapState("log", "seq long", "blob binary"),
+            handle.getValueState("head", _CONTENT),
+            handle.getMapState("log", _SEQ, _CONTENT),
         )
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
