@@ -42,6 +42,12 @@ CONTENDERS = (
         ("--files-per-batch", "5"),
         "copies only: no function, no state",
     ),
+    Contender(
+        "pyspark_map_in_arrow_200k",
+        "pyspark_map_in_arrow",
+        ("--files-per-batch", "1"),
+        "copies only, 200 k events a batch",
+    ),
     Contender("python_loop", "python_loop", (), "one core, a dict, nothing durable"),
     Contender(
         "pyflink_rocksdb_thread",

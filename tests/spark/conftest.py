@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from pyspark.sql import SparkSession
 
-from scurry.testing.spark import local_session
+pytest_plugins = ["scurry.testing.fixtures"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -18,7 +16,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def session() -> Iterator[SparkSession]:
-    session = local_session(2)
-    yield session
-    session.stop()
+def session(scurry_session: SparkSession) -> SparkSession:
+    return scurry_session

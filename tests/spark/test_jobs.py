@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,19 @@ from scurry.datastream import (
     RuntimeContext,
     StreamExecutionEnvironment,
 )
-from scurry.datastream.state import ValueStateDescriptor
+from scurry.datastream.functions import (
+    ReadPlan,
+    ReadRange,
+    Source,
+    SourceBatch,
+    SourceEnumerator,
+)
+from scurry.datastream.state import (
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    ValueStateDescriptor,
+)
 from scurry.testing import ListSink
 from scurry.testing.spark import collect_on_spark
 
@@ -73,8 +86,7 @@ def brute_force() -> tuple[dict[str, list[Any]], list[Any]]:
     return dict(out), sorted(late)
 
 
-@pytest.mark.parametrize("max_records", [11, 50, 1000])
-def test_timers_state_and_late_events_do_not_depend_on_batch_cuts(max_records: int) -> None:
+def test_timers_state_and_late_events_do_not_depend_on_batch_cuts(collect_cut: Any) -> None:
     late = ListSink()
 
     def build(env: StreamExecutionEnvironment) -> Any:
@@ -87,7 +99,7 @@ def test_timers_state_and_late_events_do_not_depend_on_batch_cuts(max_records: i
         return result
 
     by_key: dict[str, list[Any]] = defaultdict(list)
-    for row in collect_on_spark(build, max_records):
+    for row in collect_cut(build):
         by_key[row[1]].append(row)
     expected, expected_late = brute_force()
     assert dict(by_key) == expected
@@ -281,3 +293,117 @@ def test_an_empty_stream_ends_at_once() -> None:
         return env.from_collection([]).key_by(lambda e: e).reduce(max)
 
     assert collect_on_spark(build) == []
+
+
+def test_records_for_later_stages_pass_through(collect_cut: Any) -> None:
+    """The second keyed level is fed by the first one and, past it, by a source directly."""
+
+    def build(env: StreamExecutionEnvironment) -> Any:
+        sums = env.from_collection(range(1, 31)).key_by(lambda n: n % 3).reduce(lambda a, b: a + b)
+        direct = env.from_collection([1000, 2000]).map(lambda n: n)
+        return sums.union(direct).key_by(lambda n: "all").reduce(max)
+
+    assert max(collect_cut(build)) == 2000
+    assert len(collect_cut(build)) == 32
+
+
+class Hesitant(Source):
+    """Has nothing to read the first times it is asked."""
+
+    max_tasks = 1
+
+    def enumerator(self, parallelism: int) -> SourceEnumerator:
+        return _HesitantEnumerator()
+
+    def read(self, what: Any) -> Iterable[SourceBatch]:
+        yield SourceBatch(rows=[what, what + 1])
+
+
+class _HesitantEnumerator(SourceEnumerator):
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def initial_position(self) -> Any:
+        return 0
+
+    def plan(self, position: Any, max_records: int) -> ReadPlan:
+        self.asked += 1
+        if self.asked % 10:
+            return ReadPlan(position)
+        return ReadPlan(position + 2, [ReadRange("0", position)], finished=position == 4)
+
+
+def test_a_source_that_is_empty_for_a_while() -> None:
+    def build(env: StreamExecutionEnvironment) -> Any:
+        return env.from_source(Hesitant(), None, "hesitant").key_by(lambda n: n % 2).reduce(max)
+
+    assert sorted(collect_on_spark(build)) == [0, 1, 2, 3, 4, 5]
+
+
+class Quiet(KeyedProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> None:
+        return None
+
+
+def test_a_function_that_yields_nothing() -> None:
+    def build(env: StreamExecutionEnvironment) -> Any:
+        return env.from_collection(range(10)).key_by(lambda n: n).process(Quiet())
+
+    assert collect_on_spark(build) == []
+
+
+def test_spark_sees_one_kind_of_row_whatever_the_program() -> None:
+    """One StatefulProcessor in the code base, and one schema between all stages."""
+    from pathlib import Path
+
+    import scurry
+
+    sources = Path(scurry.__file__).parent.rglob("*.py")
+    pattern = re.compile(r"^class .*\(StatefulProcessor\)", re.M)
+    found = [path.name for path in sources if pattern.search(path.read_text())]
+    assert found == ["stage_host.py"]
+
+
+class Visits(KeyedProcessFunction):
+    """Uses every kind of state at once."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.last = runtime_context.get_state(ValueStateDescriptor("last"))
+        self.trail = runtime_context.get_list_state(ListStateDescriptor("trail"))
+        self.pages = runtime_context.get_map_state(MapStateDescriptor("pages"))
+        self.total = runtime_context.get_reducing_state(
+            ReducingStateDescriptor("total", lambda a, b: a + b)
+        )
+
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        user, page = value
+        self.trail.add(page)
+        self.pages.put(page, (self.pages.get(page) or 0) + 1)
+        self.total.add(1)
+        yield (
+            user,
+            self.last.value(),
+            list(self.trail.get()),
+            dict(self.pages.items()),
+            self.total.get(),
+        )
+        self.last.update(page)
+
+
+def test_every_kind_of_state_on_spark(collect_cut: Any) -> None:
+    events = [(f"u{i % 3}", f"p{i * i % 5}") for i in range(60)]
+
+    def build(env: StreamExecutionEnvironment) -> Any:
+        return env.from_collection(events).key_by(lambda e: e[0]).process(Visits()).uid("visits")
+
+    found: dict[str, list[Any]] = defaultdict(list)
+    for user, *row in collect_cut(build):
+        found[user].append(row)
+    expected: dict[str, list[Any]] = defaultdict(list)
+    trails: dict[str, list[str]] = defaultdict(list)
+    for user, page in events:
+        before = trails[user][-1] if trails[user] else None
+        trails[user].append(page)
+        trail = list(trails[user])
+        expected[user].append([before, trail, dict(Counter(trail)), len(trail)])
+    assert found == expected

@@ -5,6 +5,7 @@ from __future__ import annotations
 from scurry.datastream.data_stream import DataStream, DataStreamSink, KeyedStream
 from scurry.datastream.execution_mode import RuntimeExecutionMode
 from scurry.datastream.functions import (
+    AggregateFunction,
     FilterFunction,
     FlatMapFunction,
     Function,
@@ -23,6 +24,7 @@ from scurry.datastream.time_domain import TimeDomain
 from scurry.datastream.timerservice import TimerService
 
 __all__ = [
+    "AggregateFunction",
     "DataStream",
     "DataStreamSink",
     "FilterFunction",

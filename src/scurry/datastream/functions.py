@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scurry.functions import (
+    AggregateFunction,
     FilterFunction,
     FlatMapFunction,
     Function,
@@ -25,6 +26,7 @@ from scurry.functions.source import (
 )
 
 __all__ = [
+    "AggregateFunction",
     "FilterFunction",
     "FlatMapFunction",
     "Function",

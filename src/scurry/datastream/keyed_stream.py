@@ -18,6 +18,7 @@ from scurry.functions import (
     ReduceFunction,
     adapters,
 )
+from scurry.functions.aggregations import FieldAggregation
 from scurry.plan import nodes
 
 if TYPE_CHECKING:
@@ -82,6 +83,29 @@ class KeyedStream(DataStream):
         function = adapters.reduce_function(func)
         kept = self._transformation.type_info
         return self._then(nodes.Reduce, "Reduce", None, kept, function=function)
+
+    def sum(self, position_to_sum: int | str = 0) -> DataStream:
+        """The key's running sum of a field, in the first element of the key."""
+        return self._aggregate("sum", position_to_sum)
+
+    def min(self, position_to_min: int | str = 0) -> DataStream:
+        """The least value of a field so far, in the first element of the key."""
+        return self._aggregate("min", position_to_min)
+
+    def max(self, position_to_max: int | str = 0) -> DataStream:
+        """The greatest value of a field so far, in the first element of the key."""
+        return self._aggregate("max", position_to_max)
+
+    def min_by(self, position_to_min_by: int | str = 0) -> DataStream:
+        """The element with the least value of a field so far; the first of several."""
+        return self._aggregate("min_by", position_to_min_by)
+
+    def max_by(self, position_to_max_by: int | str = 0) -> DataStream:
+        """The element with the greatest value of a field so far; the first of several."""
+        return self._aggregate("max_by", position_to_max_by)
+
+    def _aggregate(self, how: str, position: int | str) -> DataStream:
+        return self.reduce(FieldAggregation(how, position)).name(how.capitalize())
 
     def key_by(self, key_selector: Any, key_type: TypeInformation | None = None) -> KeyedStream:
         """Partition by another key."""

@@ -2,6 +2,32 @@
 
 from __future__ import annotations
 
-from scurry.state.states import State, StateDescriptor, ValueState, ValueStateDescriptor
+from scurry.state.states import (
+    AggregatingState,
+    AggregatingStateDescriptor,
+    ListState,
+    ListStateDescriptor,
+    MapState,
+    MapStateDescriptor,
+    ReducingState,
+    ReducingStateDescriptor,
+    State,
+    StateDescriptor,
+    ValueState,
+    ValueStateDescriptor,
+)
 
-__all__ = ["State", "StateDescriptor", "ValueState", "ValueStateDescriptor"]
+__all__ = [
+    "AggregatingState",
+    "AggregatingStateDescriptor",
+    "ListState",
+    "ListStateDescriptor",
+    "MapState",
+    "MapStateDescriptor",
+    "ReducingState",
+    "ReducingStateDescriptor",
+    "State",
+    "StateDescriptor",
+    "ValueState",
+    "ValueStateDescriptor",
+]

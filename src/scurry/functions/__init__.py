@@ -16,6 +16,7 @@ from scurry.functions.contexts import (
 from scurry.functions.output_tag import OutputTag
 from scurry.functions.process import KeyedProcessFunction, ProcessFunction
 from scurry.functions.transforms import (
+    AggregateFunction,
     FilterFunction,
     FlatMapFunction,
     Function,
@@ -26,6 +27,7 @@ from scurry.functions.transforms import (
 )
 
 __all__ = [
+    "AggregateFunction",
     "FilterFunction",
     "FlatMapFunction",
     "Function",

@@ -8,7 +8,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from scurry.common.errors import ProgramError
-from scurry.state.states import ValueState, ValueStateDescriptor
+from scurry.state.states import (
+    AggregatingState,
+    AggregatingStateDescriptor,
+    ListState,
+    ListStateDescriptor,
+    MapState,
+    MapStateDescriptor,
+    ReducingState,
+    ReducingStateDescriptor,
+    StateDescriptor,
+    ValueState,
+    ValueStateDescriptor,
+)
 
 
 class TimeDomain(enum.Enum):
@@ -56,6 +68,24 @@ class KeyedStateStore(ABC):
     @abstractmethod
     def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
         """The value state of that name, scoped to whatever key is being processed."""
+
+    @abstractmethod
+    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+        """The list state of that name, scoped likewise."""
+
+    @abstractmethod
+    def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
+        """The map state of that name, scoped likewise."""
+
+    @abstractmethod
+    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
+        """The reducing state of that name, scoped likewise."""
+
+    @abstractmethod
+    def get_aggregating_state(
+        self, state_descriptor: AggregatingStateDescriptor
+    ) -> AggregatingState[Any, Any]:
+        """The aggregating state of that name, scoped likewise."""
 
 
 class RuntimeContext(KeyedStateStore):
@@ -113,9 +143,12 @@ class RuntimeContext(KeyedStateStore):
 class FunctionContext(RuntimeContext):
     """Context of functions that run outside a keyed stream: they have no keyed state."""
 
-    def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
+    def _refuse(self, state_descriptor: StateDescriptor) -> Any:
         raise ProgramError(
             f"Keyed state {state_descriptor.name!r} was asked for in {self._task_name!r} "
             f"(uid {self._uid!r}), which does not run on a keyed stream. "
             "Call key_by(...) before the operator that needs state."
         )
+
+    get_state = get_list_state = get_map_state = _refuse
+    get_reducing_state = get_aggregating_state = _refuse

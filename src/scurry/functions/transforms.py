@@ -53,6 +53,26 @@ class ReduceFunction(Function, ABC):
         """``value1`` is what has been reduced so far, ``value2`` the new element."""
 
 
+class AggregateFunction(Function, ABC):
+    """Aggregates elements into an accumulator, from which a result can be read at any time."""
+
+    @abstractmethod
+    def create_accumulator(self) -> Any:
+        """An accumulator that nothing was added to."""
+
+    @abstractmethod
+    def add(self, value: Any, accumulator: Any) -> Any:
+        """The accumulator with ``value`` added; it may be changed in place and returned."""
+
+    @abstractmethod
+    def get_result(self, accumulator: Any) -> Any:
+        """The result so far."""
+
+    @abstractmethod
+    def merge(self, acc_a: Any, acc_b: Any) -> Any:
+        """One accumulator of all that was added to either."""
+
+
 class KeySelector(Function, ABC):
     """Extracts the key. It must be deterministic: the same element always has the same key."""
 

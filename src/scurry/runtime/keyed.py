@@ -13,43 +13,17 @@ import numpy as np
 
 from scurry.common.errors import ProgramError
 from scurry.common.keys import thaw
-from scurry.functions.contexts import RuntimeContext, TimeDomain, TimerService
+from scurry.functions.contexts import TimeDomain, TimerService
 from scurry.functions.output_tag import OutputTag
 from scurry.functions.process import KeyedProcessFunction, TimerContext
 from scurry.functions.transforms import ReduceFunction
 from scurry.runtime.batch import MIN_WATERMARK, NO_TIMESTAMP, TIMER_TICK, Batch, origins
+from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
 from scurry.runtime.operator import Clock, Operator, TaskContext
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.timers import TimerQueue
 from scurry.state.slot_store import SlotStore
-from scurry.state.states import ValueState, ValueStateDescriptor
-from scurry.state.table import MISSING, KeyScope, StateTable, TableValueState
-
-
-class KeyedRuntimeContext(RuntimeContext):
-    """The runtime context of a function on a keyed stream."""
-
-    def __init__(self, spec: OperatorSpec, task: TaskContext, scope: KeyScope) -> None:
-        super().__init__(
-            spec.name,
-            spec.uid,
-            task.index,
-            spec.parallelism,
-            task.max_parallelism,
-            task.parameters,
-        )
-        self._scope = scope
-        self._store = _store_of(task)
-        self._kinds: dict[str, type] = {}
-
-    def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
-        if not isinstance(state_descriptor, ValueStateDescriptor):
-            raise ProgramError(
-                f"get_state needs a ValueStateDescriptor, got {state_descriptor!r} in operator "
-                f"{self.get_task_name()!r}."
-            )
-        table = self._store.table(self.get_operator_unique_id(), state_descriptor.name)
-        return TableValueState(table, self._scope)
+from scurry.state.table import MISSING, KeyScope, StateTable
 
 
 class KeyedTimerService(TimerService):
@@ -60,7 +34,7 @@ class KeyedTimerService(TimerService):
     ) -> None:
         self._clock = clock
         self._scope = scope
-        store = _store_of(task)
+        store = store_of(task)
         self.event = _queue(store, f"{spec.uid}\x1f#event-timers")
         self.processing = _queue(store, f"{spec.uid}\x1f#processing-timers")
 
@@ -294,7 +268,7 @@ class ReduceOperator(Operator):
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
-        self._table: StateTable = _store_of(context).table(self.spec.uid, "reduced")
+        self._table: StateTable = store_of(context).table(self.spec.uid, "reduced")
         try:
             self._function.open(KeyedRuntimeContext(self.spec, context, KeyScope()))
         except Exception as failure:
@@ -322,11 +296,6 @@ class ReduceOperator(Operator):
 
     def close(self) -> None:
         self._function.close()
-
-
-def _store_of(task: TaskContext) -> SlotStore:
-    assert task.store is not None, "keyed operators run in stages, which have a store"
-    return task.store
 
 
 def _queue(store: SlotStore, name: str) -> TimerQueue:

@@ -8,6 +8,32 @@ tells whether the local copy may be believed.
 
 from __future__ import annotations
 
-from scurry.state.states import StateDescriptor, ValueState, ValueStateDescriptor
+from scurry.state.states import (
+    AggregatingState,
+    AggregatingStateDescriptor,
+    ListState,
+    ListStateDescriptor,
+    MapState,
+    MapStateDescriptor,
+    ReducingState,
+    ReducingStateDescriptor,
+    State,
+    StateDescriptor,
+    ValueState,
+    ValueStateDescriptor,
+)
 
-__all__ = ["StateDescriptor", "ValueState", "ValueStateDescriptor"]
+__all__ = [
+    "AggregatingState",
+    "AggregatingStateDescriptor",
+    "ListState",
+    "ListStateDescriptor",
+    "MapState",
+    "MapStateDescriptor",
+    "ReducingState",
+    "ReducingStateDescriptor",
+    "State",
+    "StateDescriptor",
+    "ValueState",
+    "ValueStateDescriptor",
+]

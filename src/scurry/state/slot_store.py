@@ -132,6 +132,11 @@ class SlotStore:
         return head.snapshot_bytes
 
     @property
+    def epoch(self) -> int:
+        """A number that grows with every commit that changes something."""
+        return 0 if self._head is None else self._head.next
+
+    @property
     def entries(self) -> int:
         """How many records the slot's state holds, as of the last commit."""
         return self.local.entries

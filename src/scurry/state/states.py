@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from scurry.common.errors import ProgramError
 from scurry.common.typeinfo import TypeInformation
 
 T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
+IN = TypeVar("IN")
+OUT = TypeVar("OUT")
 
 
 class StateDescriptor:
@@ -38,6 +43,46 @@ class ValueStateDescriptor(StateDescriptor):
         super().__init__(name, value_type_info)
 
 
+class ListStateDescriptor(StateDescriptor):
+    """Describes a state of a list per key."""
+
+    def __init__(self, name: str, elem_type_info: TypeInformation | None = None) -> None:
+        super().__init__(name, elem_type_info)
+
+
+class MapStateDescriptor(StateDescriptor):
+    """Describes a state of a map per key; entries are read and written one by one."""
+
+    def __init__(
+        self,
+        name: str,
+        key_type_info: TypeInformation | None = None,
+        value_type_info: TypeInformation | None = None,
+    ) -> None:
+        super().__init__(name, value_type_info)
+        self.key_type_info = key_type_info
+
+
+class ReducingStateDescriptor(StateDescriptor):
+    """Describes a state that combines all values added to a key into one of their type."""
+
+    def __init__(
+        self, name: str, reduce_function: Any, type_info: TypeInformation | None = None
+    ) -> None:
+        super().__init__(name, type_info)
+        self.reduce_function = reduce_function
+
+
+class AggregatingStateDescriptor(StateDescriptor):
+    """Describes a state that aggregates all values added to a key."""
+
+    def __init__(
+        self, name: str, agg_function: Any, state_type_info: TypeInformation | None = None
+    ) -> None:
+        super().__init__(name, state_type_info)
+        self.agg_function = agg_function
+
+
 class State(ABC):
     """A handle on a state, scoped to the key being processed."""
 
@@ -56,3 +101,106 @@ class ValueState(State, Generic[T]):
     @abstractmethod
     def update(self, value: Any) -> None:
         """Set the current key's value; None clears it."""
+
+
+class ListState(State, Generic[T]):
+    """A list per key. Adding never reads."""
+
+    @abstractmethod
+    def get(self) -> Iterable[T]:
+        """The current key's elements, in the order they were added."""
+
+    @abstractmethod
+    def add(self, value: T) -> None:
+        """Append an element."""
+
+    @abstractmethod
+    def add_all(self, values: list[T]) -> None:
+        """Append elements."""
+
+    @abstractmethod
+    def update(self, values: list[T]) -> None:
+        """Replace the list."""
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.get())
+
+
+class MapState(State, Generic[K, V]):
+    """A map per key. Reading or writing an entry touches that entry only; entries are listed in
+    an order that depends on nothing but their keys."""
+
+    @abstractmethod
+    def get(self, key: K) -> V | None:
+        """The value of an entry, None if there is none."""
+
+    @abstractmethod
+    def put(self, key: K, value: V) -> None:
+        """Set an entry."""
+
+    @abstractmethod
+    def put_all(self, dict_value: dict[K, V]) -> None:
+        """Set entries."""
+
+    @abstractmethod
+    def remove(self, key: K) -> None:
+        """Delete an entry, if it is there."""
+
+    @abstractmethod
+    def contains(self, key: K) -> bool:
+        """Whether there is an entry."""
+
+    @abstractmethod
+    def items(self) -> Iterable[tuple[K, V]]:
+        """All entries of the current key."""
+
+    @abstractmethod
+    def keys(self) -> Iterable[K]:
+        """The keys of all entries."""
+
+    @abstractmethod
+    def values(self) -> Iterable[V]:
+        """The values of all entries."""
+
+    @abstractmethod
+    def is_empty(self) -> bool:
+        """Whether the current key has no entries."""
+
+    def __getitem__(self, key: K) -> V | None:
+        return self.get(key)
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self.put(key, value)
+
+    def __delitem__(self, key: K) -> None:
+        self.remove(key)
+
+    def __contains__(self, key: K) -> bool:
+        return self.contains(key)
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self.keys())
+
+
+class ReducingState(State, Generic[T]):
+    """All values added to a key, reduced to one."""
+
+    @abstractmethod
+    def get(self) -> T | None:
+        """The reduced value, None if nothing was added."""
+
+    @abstractmethod
+    def add(self, value: T) -> None:
+        """Reduce a value into the state."""
+
+
+class AggregatingState(State, Generic[IN, OUT]):
+    """All values added to a key, aggregated."""
+
+    @abstractmethod
+    def get(self) -> OUT | None:
+        """The aggregate's result, None if nothing was added."""
+
+    @abstractmethod
+    def add(self, value: IN) -> None:
+        """Aggregate a value into the state."""

@@ -8,6 +8,7 @@ same effect however the input is cut into batches.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,6 +22,7 @@ from scurry.state.states import ValueState
 #: Stands for "not looked up yet"; None is a user's value meaning "nothing there".
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
 _KEEP = 200_000
+_LONG_FORM = 300
 
 
 class KeyScope:
@@ -35,6 +37,15 @@ class KeyScope:
 def address(key: Any, max_parallelism: int) -> bytes:
     """Where the records of ``key`` live in a table: its key group, then its canonical form."""
     return (stable_hash(key) % max_parallelism).to_bytes(2, "big") + form_of(key)
+
+
+def prefix_of(key: Any, max_parallelism: int) -> bytes:
+    """The beginning of the addresses of a key that has many records: no other key's begin so."""
+    form = form_of(key)
+    if len(form) > _LONG_FORM:
+        form = b"#" + hashlib.blake2b(form, digest_size=32).digest()
+    group = stable_hash(key) % max_parallelism
+    return group.to_bytes(2, "big") + len(form).to_bytes(2, "big") + form
 
 
 def pack_record(key: Any, value: Any) -> bytes:

@@ -6,6 +6,7 @@ takes about a second off the first micro-batch of every worker.
 
 from __future__ import annotations
 
+import gc
 import importlib
 
 _NEEDED = (
@@ -35,6 +36,7 @@ def _preload() -> None:
 
 if __name__ == "__main__":
     _preload()
+    gc.freeze()
     from pyspark.daemon import manager
 
     manager()

@@ -38,6 +38,8 @@ _OWN_DEFAULTS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.python.daemon.module": "scurry.compile.spark.daemon",
     "spark.sql.session.timeZone": "UTC",
+    # on one machine a shuffle is a file that is read back at once
+    "spark.shuffle.compress": "false",
     "spark.sql.execution.pyspark.udf.faulthandler.enabled": "false",
 }
 _QUERY_SETTINGS = {

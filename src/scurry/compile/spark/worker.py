@@ -7,6 +7,7 @@ are they unpickled.
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import stat
@@ -64,6 +65,9 @@ class JobPayload:
         for entry in self.sys_path:
             if entry not in sys.path:
                 sys.path.append(entry)
+        # batches are full of small tuples: at the usual pace a third of the time goes into
+        # looking for cycles among them
+        gc.set_threshold(100_000, 50, 100)
         before = set(_script_classes())
         job: JobSpec = pickle.loads(self.content)
         if self.run_id not in _adopted:

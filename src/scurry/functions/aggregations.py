@@ -1,0 +1,83 @@
+"""Rolling aggregations of one field: ``sum``, ``min``, ``max`` and their ``_by`` forms.
+
+They are reduce functions. ``sum``, ``min`` and ``max`` keep the first element of the key and change
+one field of it; ``min_by`` and ``max_by`` keep whichever whole element has the least or greatest
+field, the earlier one if they are equal. Elements may be tuples, Rows, dataclasses, dicts, lists,
+or bare values, whose only field is 0.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from scurry.common.errors import ProgramError, TypeMismatchError
+from scurry.common.types import Row
+from scurry.functions.transforms import ReduceFunction
+
+_COMBINE: dict[str, Callable[[Any, Any], Any]] = {
+    "sum": lambda a, b: a + b,
+    "min": lambda a, b: b if b < a else a,
+    "max": lambda a, b: b if b > a else a,
+}
+
+
+class FieldAggregation(ReduceFunction):
+    """Aggregates the field at ``position`` by ``how``: sum, min, max, min_by or max_by."""
+
+    def __init__(self, how: str, position: int | str) -> None:
+        if not isinstance(position, (int, str)) or isinstance(position, bool):
+            raise ProgramError(
+                f"{how} takes the position or name of a field, got {position!r} "
+                f"({type(position).__name__})."
+            )
+        self._how = how
+        self._position = position
+
+    def reduce(self, value1: Any, value2: Any) -> Any:
+        old, new = self._field(value1), self._field(value2)
+        if self._how == "min_by":
+            return value2 if new < old else value1
+        if self._how == "max_by":
+            return value2 if new > old else value1
+        return self._with_field(value1, _COMBINE[self._how](old, new))
+
+    def _field(self, element: Any) -> Any:
+        position = self._position
+        if isinstance(element, (tuple, list, dict, Row)):
+            if isinstance(position, str) and hasattr(element, "_fields"):
+                return getattr(element, position)
+            fields: Any = element
+            return fields[position]
+        if dataclasses.is_dataclass(element):
+            return getattr(element, self._name(element))
+        if position == 0:
+            return element
+        raise TypeMismatchError(
+            f"{self._how}({position!r}) needs elements with fields, got {element!r} "
+            f"({type(element).__name__})"
+        )
+
+    def _name(self, element: Any) -> str:
+        if isinstance(self._position, str):
+            return self._position
+        return dataclasses.fields(element)[self._position].name
+
+    def _with_field(self, element: Any, value: Any) -> Any:
+        position = self._position
+        if isinstance(element, tuple):
+            named: Any = element
+            if hasattr(named, "_replace"):
+                name = position if isinstance(position, str) else named._fields[position]
+                return named._replace(**{name: value})
+            assert isinstance(position, int)
+            return (*element[:position], value, *element[position + 1 :])
+        if isinstance(element, (list, dict, Row)):
+            changed: Any = copy.copy(element)
+            changed[position] = value
+            return changed
+        if dataclasses.is_dataclass(element) and not isinstance(element, type):
+            return dataclasses.replace(element, **{self._name(element): value})
+        return value
