@@ -19,7 +19,6 @@ from scurry.common.errors import NotSupportedError, ProgramError, TypeMismatchEr
 from scurry.common.execution_config import ExecutionConfig
 from scurry.common.job_client import JobClient
 from scurry.common.job_execution_result import JobExecutionResult
-from scurry.common.row_types import CompositeTypeInfo
 from scurry.common.type_information import TypeInformation
 from scurry.common.typeinfo import Types
 from scurry.common.watermark_strategy import WatermarkStrategy
@@ -33,6 +32,7 @@ from scurry.datastream.transformation import Transformation, freeze
 from scurry.functions.source import Source
 from scurry.plan import nodes
 from scurry.plan.graph import Graph
+from scurry.runtime.conform import as_elements
 
 
 class StreamExecutionEnvironment:
@@ -262,15 +262,7 @@ def _conforming(elements: list[Any], declared: TypeInformation | None) -> list[A
         complaint = declared.check(element)
         if complaint is not None:
             raise TypeMismatchError(f"Element {at} of the collection: {complaint}.")
-    if isinstance(declared, CompositeTypeInfo):
-        kind = declared.element_class
-        return [
-            element
-            if element is None or type(element) is kind
-            else declared.build(declared.field_values(element))
-            for element in elements
-        ]
-    return elements
+    return as_elements(elements, declared)
 
 
 def _does_nothing(strategy: WatermarkStrategy) -> bool:

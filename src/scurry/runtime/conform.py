@@ -24,7 +24,12 @@ def conform(rows: list[Any], declared: TypeInformation | None) -> list[Any]:
                 "the type out."
             )
             raise ElementFailed(row) from wrong
-    if isinstance(declared, CompositeTypeInfo):
-        kind, build, split = declared.element_class, declared.build, declared.field_values
-        return [row if row is None or type(row) is kind else build(split(row)) for row in rows]
-    return rows
+    return as_elements(rows, declared)
+
+
+def as_elements(rows: list[Any], declared: TypeInformation) -> list[Any]:
+    """``rows``, which conform to the declared type, built as its elements are."""
+    if not isinstance(declared, CompositeTypeInfo):
+        return rows
+    kind, build, split = declared.element_class, declared.build, declared.field_values
+    return [row if row is None or type(row) is kind else build(split(row)) for row in rows]

@@ -71,28 +71,29 @@ class LocalJob:
 
     def step(self, max_records: int = _PLENTY) -> bool:
         """Run one micro-batch of at most so many records per source; False if there is nothing."""
-        self._planner.max_records = max_records
-        tasks = self._planner.next(self.batch + 1, self.clock)
-        if tasks is None:
+        if not self._plan(max_records):
             return False
-        self.batch += 1
-        self._lines = [encode_plan(task) for task in tasks]
         self._commit(self._execute())
         return True
 
     def crash_step(self, max_records: int = _PLENTY) -> bool:
         """Run a micro-batch whose commit never happens, then run it again as after a crash."""
+        if not self._plan(max_records):
+            return False
         before = {place: copy.deepcopy(journal) for place, journal in self._journals.items()}
+        self._execute()
+        self._journals = before
+        self.restart()
+        self._commit(self._execute())
+        return True
+
+    def _plan(self, max_records: int) -> bool:
         self._planner.max_records = max_records
         tasks = self._planner.next(self.batch + 1, self.clock)
         if tasks is None:
             return False
         self.batch += 1
         self._lines = [encode_plan(task) for task in tasks]
-        self._execute()
-        self._journals = before
-        self.restart()
-        self._commit(self._execute())
         return True
 
     def restart(self, lose_local_state: bool = False) -> None:
