@@ -21,7 +21,7 @@ from scurry.runtime.batch import MIN_WATERMARK, NO_TIMESTAMP, TIMER_TICK, Batch,
 from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
 from scurry.runtime.operator import Clock, Operator, TaskContext
 from scurry.runtime.specs import OperatorSpec
-from scurry.runtime.timers import TimerQueue
+from scurry.runtime.timers import PROCESSING_TIMERS, TimerQueue
 from scurry.state.slot_store import SlotStore
 from scurry.state.table import MISSING, KeyScope, StateTable
 
@@ -36,7 +36,7 @@ class KeyedTimerService(TimerService):
         self._scope = scope
         store = store_of(task)
         self.event = _queue(store, f"{spec.uid}\x1f#event-timers")
-        self.processing = _queue(store, f"{spec.uid}\x1f#processing-timers")
+        self.processing = _queue(store, f"{spec.uid}\x1f{PROCESSING_TIMERS}")
 
     def current_processing_time(self) -> int:
         return self._clock.now

@@ -48,15 +48,27 @@ class TaskContext:
     counters: dict[str, int] = field(default_factory=dict)
     gauges: dict[str, int] = field(default_factory=dict)
     watermarks: dict[str, int] = field(default_factory=dict)
+    #: when the next micro-batch is due even if there is nothing to read
+    wake: int | None = None
+
+    def wake_at(self, time: int) -> None:
+        """Ask for a micro-batch at processing time ``time``, whether there are records or not."""
+        self.wake = time if self.wake is None else min(self.wake, time)
 
     def count(self, name: str, amount: int) -> None:
         """Add to a counter that the driver sums over all tasks."""
         self.counters[name] = self.counters.get(name, 0) + amount
 
-    def take_report(self) -> dict[str, dict[str, int]]:
+    def take_report(self) -> dict[str, Any]:
         """What there is to report of this micro-batch; counters start again at zero."""
         counters, self.counters = self.counters, {}
-        return {"counters": counters, "gauges": self.gauges, "watermarks": self.watermarks}
+        wake, self.wake = self.wake, None
+        return {
+            "counters": counters,
+            "gauges": self.gauges,
+            "watermarks": self.watermarks,
+            "wake": wake,
+        }
 
 
 class Operator:

@@ -18,6 +18,8 @@ from scurry.state.local import LocalStore
 from scurry.state.table import address
 
 _BIAS = 1 << 63
+#: What the names of queues in processing time end in.
+PROCESSING_TIMERS = "#processing-timers"
 #: A timer: its time, where its key lives, the key.
 Timer = tuple[int, bytes, Any]
 

@@ -10,7 +10,7 @@ store, and rebuilds. A zombie task is caught the same way.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Protocol, TypeVar, cast
 
@@ -60,6 +60,11 @@ class SlotStore:
         if name not in self._parts:
             self._parts[name] = make()
         return cast(P, self._parts[name])
+
+    @property
+    def parts(self) -> Iterable[Changing]:
+        """All parts made so far."""
+        return self._parts.values()
 
     def begin(self, journal: Journal) -> bytes:
         """Start a micro-batch from the journal's truth; returns the notes of the last commit."""

@@ -19,7 +19,7 @@ from scurry.compile.planner import BatchPlanner, Epoch
 from scurry.datastream.data_stream import DataStream
 from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
 from scurry.plan.nodes import Sink as SinkNode
-from scurry.runtime.envelope import CELLS, COMMIT, DRIVER, Envelope
+from scurry.runtime.envelope import CELLS, COMMIT, DRIVER, REPORT, Envelope
 from scurry.runtime.host import SlotHost
 from scurry.runtime.ingress import IngressTask, decode_plan, encode_plan
 from scurry.runtime.report import decode_report
@@ -153,12 +153,16 @@ class LocalJob:
 
     def _commit(self, envelopes: list[Envelope]) -> None:
         messages: dict[str, list[Any]] = {uid: [] for uid in self._sinks}
+        reports: list[dict[str, Any]] = []
         for envelope in envelopes:
             assert envelope.stage == DRIVER, envelope
             if envelope.kind == COMMIT:
                 messages[envelope.dest].append(pickle.loads(envelope.payload))
             elif envelope.kind == CELLS:
                 self._planner.remember(*decode_report(envelope.payload))
+            elif envelope.kind == REPORT:
+                reports.append(decode_report(envelope.payload))
+        self._planner.take_wishes(reports)
         for uid, sink in self._sinks.items():
             sink.commit(self.batch, messages[uid])
 

@@ -23,6 +23,10 @@ class Progress:
     #: the lowest watermark of each operator that has one
     watermarks: dict[str, int] = field(default_factory=dict)
 
+    #: how often the job started again, and the failure before the last time
+    restarts: int = 0
+    last_failure: str = ""
+
     @property
     def records_read(self) -> int:
         """Records read from all sources."""
@@ -36,6 +40,11 @@ class Progress:
     def total(self, prefix: str) -> int:
         """The sum of all counters that begin with ``prefix``."""
         return sum(count for name, count in self.counters.items() if name.startswith(prefix))
+
+    def restarted(self, failure: BaseException) -> None:
+        """The job failed and starts again."""
+        self.restarts += 1
+        self.last_failure = str(failure)
 
     def take(self, batch: int, reports: list[dict[str, Any]], seconds: float) -> None:
         """Add what the tasks of a micro-batch reported."""
