@@ -6,6 +6,7 @@ from scurry.common.errors import NotSupportedError, ProgramError
 from scurry.plan.graph import Graph
 from scurry.plan.nodes import (
     KeyBy,
+    KeyedCoProcess,
     KeyedProcess,
     Node,
     Partition,
@@ -26,7 +27,7 @@ def check_program(graph: Graph, max_parallelism: int) -> Graph:
     _check_uids(graph)
     for node in graph.nodes:
         _check_parallelism(node, max_parallelism)
-        if isinstance(node, (KeyedProcess, Reduce)) and not _is_keyed(node):
+        if isinstance(node, (KeyedProcess, Reduce, KeyedCoProcess)) and not _is_keyed(node):
             raise ProgramError(
                 f"{node.name!r} ({node.location}) needs a keyed stream: call key_by(...) before it."
             )
@@ -56,7 +57,7 @@ def _check_strategy(node: Timestamps) -> None:
 
 
 def _is_keyed(node: Node) -> bool:
-    return isinstance(node.inputs[0], KeyBy)
+    return all(isinstance(source, KeyBy) for source in node.inputs)
 
 
 def _check_uids(graph: Graph) -> None:

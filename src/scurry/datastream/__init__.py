@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from scurry.datastream.data_stream import DataStream, DataStreamSink, KeyedStream
+from scurry.datastream.data_stream import ConnectedStreams, DataStream, DataStreamSink, KeyedStream
 from scurry.datastream.execution_mode import RuntimeExecutionMode
 from scurry.datastream.functions import (
     AggregateFunction,
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
     FilterFunction,
     FlatMapFunction,
     Function,
+    KeyedCoProcessFunction,
     KeyedProcessFunction,
     KeySelector,
     MapFunction,
@@ -25,12 +29,17 @@ from scurry.datastream.timerservice import TimerService
 
 __all__ = [
     "AggregateFunction",
+    "CoFlatMapFunction",
+    "CoMapFunction",
+    "CoProcessFunction",
+    "ConnectedStreams",
     "DataStream",
     "DataStreamSink",
     "FilterFunction",
     "FlatMapFunction",
     "Function",
     "KeySelector",
+    "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "KeyedStream",
     "MapFunction",

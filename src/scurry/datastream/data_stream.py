@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from scurry.datastream.connected_streams import ConnectedStreams
 from scurry.datastream.keyed_stream import KeyedStream
 from scurry.datastream.plain_stream import DataStream, DataStreamSink
 
-__all__ = ["DataStream", "DataStreamSink", "KeyedStream"]
+__all__ = ["ConnectedStreams", "DataStream", "DataStreamSink", "KeyedStream"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, Union
 
 from scurry.common.errors import ProgramError
@@ -28,6 +28,7 @@ from scurry.plan import nodes
 from scurry.runtime.selectors import FieldSelector
 
 if TYPE_CHECKING:
+    from scurry.datastream.connected_streams import ConnectedStreams
     from scurry.datastream.keyed_stream import KeyedStream
     from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
 
@@ -169,14 +170,25 @@ class DataStream(Step):
     def union(self, *streams: DataStream) -> DataStream:
         """This stream and others as one; elements of one stream stay in order."""
         for stream in streams:
-            if not isinstance(stream, DataStream):
-                raise ProgramError(f"union takes streams, got {stream!r}.")
-            if stream._environment is not self._environment:
-                raise ProgramError("union takes streams of one environment only.")
+            self._check_partner("union", stream)
         inputs = [self._transformation, *(stream._transformation for stream in streams)]
         types = {step.type_info for step in inputs}
         common = types.pop() if len(types) == 1 else None
         return self._stream(Transformation(nodes.Union, "Union", inputs, common))
+
+    def connect(self, ds: DataStream) -> ConnectedStreams:
+        """This stream and another one side by side, for one function that has a method for
+        each."""
+        from scurry.datastream.connected_streams import ConnectedStreams
+
+        self._check_partner("connect", ds)
+        return ConnectedStreams(self, ds)
+
+    def _check_partner(self, operation: str, stream: Any) -> None:
+        if not isinstance(stream, DataStream):
+            raise ProgramError(f"{operation} takes streams, got {stream!r}.")
+        if stream._environment is not self._environment:
+            raise ProgramError(f"{operation} takes streams of one environment only.")
 
     def shuffle(self) -> DataStream:
         """Spread elements over the slots of the next operator as if at random."""
@@ -293,14 +305,15 @@ class DataStream(Step):
         name: str,
         output_type: Any,
         inferred: TypeInformation | None,
+        others: Sequence[DataStream] = (),
         **fields: Any,
     ) -> DataStream:
+        """The stream of what an operator makes of this stream, and of ``others`` besides."""
         declared = output_type is not None
         if declared and not isinstance(output_type, TypeInformation):
             output_type = Types.of(output_type)
-        step = Transformation(
-            kind, name, [self._transformation], output_type or inferred, declared, **fields
-        )
+        inputs = [stream._transformation for stream in (self, *others)]
+        step = Transformation(kind, name, inputs, output_type or inferred, declared, **fields)
         return self._stream(step)
 
     def _stream(self, step: Transformation) -> DataStream:

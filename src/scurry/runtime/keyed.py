@@ -7,26 +7,33 @@ Python allows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from scurry.common.keys import thaw
 from scurry.functions.contexts import TimeDomain
 from scurry.functions.process import KeyedProcessFunction
 from scurry.functions.transforms import ReduceFunction
-from scurry.runtime.batch import NO_TIMESTAMP, Batch, origins
+from scurry.runtime.batch import NO_TIMESTAMP, Batch, Longs, origins
 from scurry.runtime.emission import Output, explained
 from scurry.runtime.keyed_context import KeyedContext, KeyedTimerService
 from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
-from scurry.runtime.operator import Clock, Operator, TaskContext
+from scurry.runtime.operator import Clock, Operator, TaskContext, by_port
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.timers import TimerQueue
 from scurry.state.table import MISSING, KeyScope, StateTable
 
+#: A method of a user's function: takes a value and a context.
+Call = Callable[[Any, Any], Any]
 
-class KeyedProcessOperator(Operator):
-    """Runs a :class:`KeyedProcessFunction`."""
 
-    def __init__(self, spec: OperatorSpec, function: KeyedProcessFunction) -> None:
+class KeyedFunctionOperator(Operator):
+    """A user function with the state and timers of a key: its life cycle, its timers, its loops.
+
+    Operators below say which of the function's methods a record is for.
+    """
+
+    def __init__(self, spec: OperatorSpec, function: Any) -> None:
         super().__init__(spec)
         self._function = function
 
@@ -35,11 +42,15 @@ class KeyedProcessOperator(Operator):
         self._scope = KeyScope()
         self._clock = Clock()
         self._timers = KeyedTimerService(self.spec, context, self._scope, self._clock)
-        self._context = KeyedContext(self._scope, self._timers)
+        self._state = KeyedRuntimeContext(self.spec, context, self._scope)
+        self._context = self._make_context()
         try:
-            self._function.open(KeyedRuntimeContext(self.spec, context, self._scope))
+            self._function.open(self._state)
         except Exception as failure:
             raise self.failed(failure) from failure
+
+    def _make_context(self) -> KeyedContext:
+        return KeyedContext(self._scope, self._timers)
 
     def begin(self, watermark: int) -> None:
         """Fires the processing-time timers that became due before this micro-batch."""
@@ -52,16 +63,16 @@ class KeyedProcessOperator(Operator):
             self._fire(self._timers.processing, self._clock.now, output)
             self._flush(output, None)
 
-    def process(self, batch: Batch, port: int = 0) -> None:
+    def _run(self, batch: Batch, calls: list[Call]) -> None:
+        """Call ``calls[i]`` with record i and the context, for all records in order."""
         if batch.wm is None and batch.ts is None:
-            self._process_untimed(batch)
+            self._run_untimed(batch, calls)
         else:
-            self._process_timed(batch)
+            self._run_timed(batch, calls)
 
-    def _process_untimed(self, batch: Batch) -> None:
+    def _run_untimed(self, batch: Batch, calls: list[Call]) -> None:
         assert batch.keys is not None
         scope, context = self._scope, self._context
-        function = self._function.process_element
         context._timestamp = None
         values: list[Any] = []
         context._values = values
@@ -71,14 +82,14 @@ class KeyedProcessOperator(Operator):
         value = None
         try:
             if placed:
-                for scope.key, value in zip(batch.keys, batch.rows, strict=True):
-                    result = function(value, context)
+                for scope.key, value, call in zip(batch.keys, batch.rows, calls, strict=True):
+                    result = call(value, context)
                     if result is not None:
                         extend(result)
                     mark(len(values))
             else:
-                for scope.key, value in zip(batch.keys, batch.rows, strict=True):
-                    result = function(value, context)
+                for scope.key, value, call in zip(batch.keys, batch.rows, calls, strict=True):
+                    result = call(value, context)
                     if result is not None:
                         extend(result)
         except Exception as failure:
@@ -88,18 +99,18 @@ class KeyedProcessOperator(Operator):
         else:
             self.emit_tagged(Batch(values))
 
-    def _process_timed(self, batch: Batch) -> None:
+    def _run_timed(self, batch: Batch, calls: list[Call]) -> None:
         assert batch.keys is not None
         scope, context, clock = self._scope, self._context, self._clock
-        function, timers = self._function.process_element, self._timers.event
+        timers = self._timers.event
         output = context.collect(Output())
         values, source, ends = output.values, output.source, output.ends
         stamps = [NO_TIMESTAMP] * batch.size if batch.ts is None else batch.ts.tolist()
         marks = [clock.watermark] * batch.size if batch.wm is None else batch.wm.tolist()
         at, value = -1, None
         try:
-            for at, (key, value, stamp, mark) in enumerate(
-                zip(batch.keys, batch.rows, stamps, marks, strict=True)
+            for at, (key, value, stamp, mark, call) in enumerate(
+                zip(batch.keys, batch.rows, stamps, marks, calls, strict=True)
             ):
                 if mark > clock.watermark:
                     if timers.next_due <= mark:
@@ -107,7 +118,7 @@ class KeyedProcessOperator(Operator):
                     clock.watermark = mark
                 scope.key = key
                 context._timestamp = None if stamp == NO_TIMESTAMP else stamp
-                result = function(value, context)
+                result = call(value, context)
                 if result is not None:
                     values.extend(result)
                 source.append(at)
@@ -157,6 +168,25 @@ class KeyedProcessOperator(Operator):
 
     def close(self) -> None:
         self._function.close()
+
+
+class KeyedProcessOperator(KeyedFunctionOperator):
+    """Runs a :class:`KeyedProcessFunction`."""
+
+    _function: KeyedProcessFunction
+
+    def process(self, batch: Batch, port: int = 0) -> None:
+        self._run(batch, [self._function.process_element] * batch.size)
+
+
+class KeyedCoProcessOperator(KeyedFunctionOperator):
+    """Runs a function with a method for each of two keyed inputs."""
+
+    two_inputs = True
+
+    def process_ports(self, batch: Batch, ports: Longs) -> None:
+        function = self._function
+        self._run(batch, by_port(ports, function.process_element1, function.process_element2))
 
 
 class ReduceOperator(Operator):
