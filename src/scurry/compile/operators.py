@@ -7,6 +7,7 @@ from typing import Any
 
 from scurry.common.errors import ProgramError
 from scurry.plan import nodes
+from scurry.runtime.broadcast import BroadcastProcessOperator, KeyedBroadcastProcessOperator
 from scurry.runtime.event_time import TimestampsOperator
 from scurry.runtime.keyed import KeyedCoProcessOperator, KeyedProcessOperator, ReduceOperator
 from scurry.runtime.operator import Operator
@@ -45,6 +46,12 @@ _LOWERINGS: dict[type[nodes.Node], Callable[[Any], Make]] = {
     nodes.KeyedProcess: lambda node: MakeOperator(KeyedProcessOperator, node.function),
     nodes.CoProcess: lambda node: MakeOperator(CoProcessOperator, node.function),
     nodes.KeyedCoProcess: lambda node: MakeOperator(KeyedCoProcessOperator, node.function),
+    nodes.BroadcastProcess: lambda node: MakeOperator(
+        BroadcastProcessOperator, node.function, node.descriptors
+    ),
+    nodes.KeyedBroadcastProcess: lambda node: MakeOperator(
+        KeyedBroadcastProcessOperator, node.function, node.descriptors
+    ),
     nodes.Reduce: lambda node: MakeOperator(ReduceOperator, node.function),
     nodes.Sink: lambda node: MakeOperator(SinkOperator, node.sink),
 }

@@ -46,13 +46,13 @@ class ConnectedStreams:
     def map(self, func: CoMapFunction, output_type: Any = None) -> DataStream:
         """Replace each element by what ``map1`` or ``map2`` returns; None drops it."""
         self._check("map", func, CoMapFunction)
-        inferred = _common(return_type_of, func.map1, func.map2)
+        inferred = common_type(return_type_of, func.map1, func.map2)
         return self._then("Co-Map", CoMap(func), output_type, inferred)
 
     def flat_map(self, func: CoFlatMapFunction, output_type: Any = None) -> DataStream:
         """Replace each element by what ``flat_map1`` or ``flat_map2`` yields."""
         self._check("flat_map", func, CoFlatMapFunction)
-        inferred = _common(yield_type_of, func.flat_map1, func.flat_map2)
+        inferred = common_type(yield_type_of, func.flat_map1, func.flat_map2)
         return self._then("Co-Flat Map", CoFlatMap(func), output_type, inferred)
 
     def process(
@@ -66,7 +66,7 @@ class ConnectedStreams:
                 f"{type(func).__name__} is a KeyedCoProcessFunction, and the connected streams "
                 "have no keys: call key_by(selector1, selector2) before process(...)."
             )
-        inferred = _common(yield_type_of, func.process_element1, func.process_element2)
+        inferred = common_type(yield_type_of, func.process_element1, func.process_element2)
         name = "KEYED CO-PROCESS" if self._keyed() else "CO-PROCESS"
         return self._then(name, func, output_type, inferred)
 
@@ -98,7 +98,7 @@ class ConnectedStreams:
         )
 
 
-def _common(
+def common_type(
     find: Callable[[Callable[..., Any]], TypeInformation | None],
     first: Callable[..., Any],
     second: Callable[..., Any],

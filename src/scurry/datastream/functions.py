@@ -16,6 +16,11 @@ from scurry.functions import (
     ReduceFunction,
     RuntimeContext,
 )
+from scurry.functions.broadcast import (
+    BaseBroadcastProcessFunction,
+    BroadcastProcessFunction,
+    KeyedBroadcastProcessFunction,
+)
 from scurry.functions.co_process import (
     CoFlatMapFunction,
     CoMapFunction,
@@ -33,6 +38,8 @@ from scurry.functions.source import (
 
 __all__ = [
     "AggregateFunction",
+    "BaseBroadcastProcessFunction",
+    "BroadcastProcessFunction",
     "CoFlatMapFunction",
     "CoMapFunction",
     "CoProcessFunction",
@@ -40,6 +47,7 @@ __all__ = [
     "FlatMapFunction",
     "Function",
     "KeySelector",
+    "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "KeyedStateStore",

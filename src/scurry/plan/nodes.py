@@ -14,6 +14,10 @@ from scurry.common.type_information import TypeInformation
 from scurry.common.watermark_strategy import WatermarkStrategy
 from scurry.functions import sink as sinks
 from scurry.functions import source as sources
+from scurry.functions.broadcast import (
+    BroadcastProcessFunction,
+    KeyedBroadcastProcessFunction,
+)
 from scurry.functions.co_process import CoProcessFunction, KeyedCoProcessFunction
 from scurry.functions.process import KeyedProcessFunction, ProcessFunction
 from scurry.functions.transforms import (
@@ -25,6 +29,7 @@ from scurry.functions.transforms import (
     Partitioner,
     ReduceFunction,
 )
+from scurry.state.states import MapStateDescriptor
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -135,6 +140,22 @@ class KeyedCoProcess(TwoInputs):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class BroadcastProcess(TwoInputs):
+    """A function over a stream without keys and a broadcast stream, the second input."""
+
+    function: BroadcastProcessFunction
+    descriptors: tuple[MapStateDescriptor, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KeyedBroadcastProcess(TwoInputs):
+    """A function over a keyed stream and a broadcast stream, the second input."""
+
+    function: KeyedBroadcastProcessFunction
+    descriptors: tuple[MapStateDescriptor, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Sink(Operator):
     """Writes records."""
 
@@ -170,4 +191,4 @@ class SideOutput(Node):
 
 
 #: Operators whose state must be found again after a restart.
-STATEFUL = (KeyedProcess, Reduce, KeyedCoProcess)
+STATEFUL = (KeyedProcess, Reduce, KeyedCoProcess, BroadcastProcess, KeyedBroadcastProcess)
