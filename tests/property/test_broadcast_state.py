@@ -95,14 +95,7 @@ def brute_force(data: list[Any], keyed: bool) -> list[Any]:
     out: list[Any] = []
     for at, step in enumerate(data):
         if isinstance(step, tuple):
-            change(
-                rules,
-                (
-                    step[0],
-                    step[1],
-                    list(step[2]) if step[0] == "put" and isinstance(step[2], list) else step[2],
-                ),
-            )
+            change(rules, copy.deepcopy(step))
             continue
         shown = repr(sorted(rules.items(), key=repr))
         if keyed:

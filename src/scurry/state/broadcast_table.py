@@ -32,6 +32,7 @@ class BroadcastTable:
         self._store = store
         self._live: dict[Any, Any] | None = None
         self._ordered: dict[Any, Any] | None = None
+        self._listed: Iterable[tuple[Any, Any]] = ()
         self._forms: dict[Any, bytes] = {}
         self._changed: dict[Any, None] = {}
         #: the committed records of values that could be changed in place, and their successors
@@ -59,7 +60,15 @@ class BroadcastTable:
         if self._ordered is None:
             live = self.live
             self._ordered = {key: live[key] for key in sorted(live, key=self._forms.__getitem__)}
+            self._listed = self._ordered.items()
+            if FrozenKey in map(type, live):
+                self._listed = [(thaw(key), value) for key, value in self._listed]
         return self._ordered
+
+    def listed(self) -> Iterable[tuple[Any, Any]]:
+        """Users' keys, and values, in the same order."""
+        self.ordered()
+        return self._listed
 
     def put(self, key: Any, value: Any) -> None:
         """Set an entry."""
@@ -114,8 +123,7 @@ class BroadcastTable:
 
     def items(self) -> Iterator[tuple[Any, Any]]:
         """All keys and values, uncommitted changes included."""
-        for key, value in self.ordered().items():
-            yield thaw(key), value
+        yield from self.listed()
 
 
 def _unchangeable(value: Any) -> bool:
@@ -146,13 +154,10 @@ class TableReadOnlyBroadcastState(ReadOnlyBroadcastState[Any, Any]):
         return freeze(key) in self._table.live
 
     def items(self) -> Iterable[tuple[Any, Any]]:
-        ordered = self._table.ordered()
-        if FrozenKey in map(type, ordered):
-            return [(thaw(key), value) for key, value in ordered.items()]
-        return ordered.items()
+        return self._table.listed()
 
     def keys(self) -> Iterable[Any]:
-        return [thaw(key) for key in self._table.ordered()]
+        return [key for key, _ in self._table.listed()]
 
     def values(self) -> Iterable[Any]:
         return self._table.ordered().values()
