@@ -50,6 +50,7 @@ class KeyedRuntimeContext(RuntimeContext):
             spec.parallelism,
             task.max_parallelism,
             task.parameters,
+            task.metrics.group(spec),
         )
         self._scope = scope
         self._store = store_of(task)

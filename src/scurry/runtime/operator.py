@@ -13,6 +13,7 @@ from scurry.functions.output_tag import OutputTag
 from scurry.runtime.batch import MIN_WATERMARK, Batch, Longs
 from scurry.runtime.conform import conform
 from scurry.runtime.failures import NO_ELEMENT, function_error
+from scurry.runtime.metrics import MetricRegistry
 from scurry.runtime.specs import OperatorSpec
 
 if TYPE_CHECKING:
@@ -49,15 +50,22 @@ class TaskContext:
     counters: dict[str, int] = field(default_factory=dict)
     gauges: dict[str, int] = field(default_factory=dict)
     watermarks: dict[str, int] = field(default_factory=dict)
+    #: what functions count and measure themselves
+    metrics: MetricRegistry = field(default_factory=MetricRegistry)
 
     def count(self, name: str, amount: int) -> None:
         """Add to a counter that the driver sums over all tasks."""
         self.counters[name] = self.counters.get(name, 0) + amount
 
-    def take_report(self) -> dict[str, dict[str, int]]:
+    def take_report(self) -> dict[str, Any]:
         """What there is to report of this micro-batch; counters start again at zero."""
         counters, self.counters = self.counters, {}
-        return {"counters": counters, "gauges": self.gauges, "watermarks": self.watermarks}
+        return {
+            "counters": counters,
+            "gauges": self.gauges,
+            "watermarks": self.watermarks,
+            "metrics": self.metrics.report(),
+        }
 
 
 class Operator:

@@ -38,6 +38,7 @@ class FunctionOperator(Operator):
             spec.parallelism,
             context.max_parallelism,
             context.parameters,
+            context.metrics.group(spec),
         )
         try:
             self.function.open(runtime)

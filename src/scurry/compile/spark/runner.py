@@ -129,6 +129,11 @@ class SparkJob:
         """Counters of the run so far."""
         return dict(self.progress.counters)
 
+    @property
+    def metrics(self) -> dict[str, dict[str, Any]]:
+        """The metrics of functions so far, by operator and name."""
+        return self.progress.metrics.by_operator(self._spec.operators)
+
     def _where_it_stands(self) -> Epoch | None:
         """The state of the sources to plan on from, after a restart."""
         epoch = self._directory.last_epoch()
