@@ -127,7 +127,7 @@ class KeyedStream(DataStream):
         """Refused: it would tear keys apart."""
         raise self._refused("forward")
 
-    def broadcast(self, *args: Any) -> DataStream:
+    def broadcast(self, *args: Any) -> Any:
         """Refused: it would tear keys apart."""
         raise self._refused("broadcast")
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import numpy as np
+
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK
 from scurry.runtime.blobs import decode_batch
 from scurry.runtime.envelope import DATA, TICK, WATERMARK, Envelope
@@ -95,10 +97,15 @@ class SlotHost:
         arrivals.clear()
         if whole is not None:
             self._context.count(f"in:{uid}", whole.size)
-            if ports is not None:
-                raise AssertionError(f"operator {uid} has one input, got records for others")
+            if ports is None:
+                ports = np.zeros(whole.size, dtype=np.int64)
+            begin = 0
             for piece in whole.slices(CHUNK_ROWS):
-                operator.process(piece)
+                if operator.two_inputs:
+                    operator.process_ports(piece, ports[begin : begin + piece.size])
+                else:
+                    operator.process(piece)
+                begin += piece.size
                 yield from self.task.drain()
         operator.advance(gate.settle())
         if gate.current > MIN_WATERMARK:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from scurry.common.errors import ProgramError
@@ -22,11 +23,12 @@ from scurry.state.states import (
     MapStateDescriptor,
     ReducingState,
     ReducingStateDescriptor,
+    State,
     StateDescriptor,
     ValueState,
     ValueStateDescriptor,
 )
-from scurry.state.table import KeyScope, TableValueState
+from scurry.state.table import KeyScope, TableValueState, address
 
 D = TypeVar("D", bound=StateDescriptor)
 
@@ -48,6 +50,7 @@ class KeyedRuntimeContext(RuntimeContext):
             spec.parallelism,
             task.max_parallelism,
             task.parameters,
+            task.metrics.group(spec),
         )
         self._scope = scope
         self._store = store_of(task)
@@ -103,6 +106,32 @@ class KeyedRuntimeContext(RuntimeContext):
             )
         table = self._store.table(self._uid, descriptor.name)
         return TableAggregatingState(TableValueState(table, self._scope), descriptor.agg_function)
+
+    def state_of(self, descriptor: StateDescriptor) -> State:
+        """The handle on the state that ``descriptor`` describes, of whatever kind."""
+        for kind, get in self._getters().items():
+            if isinstance(descriptor, kind):
+                return get(descriptor)
+        raise ProgramError(
+            f"Operator {self.get_task_name()!r} asked for keyed state with {descriptor!r} where a "
+            "state descriptor is needed."
+        )
+
+    def _getters(self) -> dict[type[StateDescriptor], Callable[[Any], State]]:
+        return {
+            ValueStateDescriptor: self.get_state,
+            ListStateDescriptor: self.get_list_state,
+            MapStateDescriptor: self.get_map_state,
+            ReducingStateDescriptor: self.get_reducing_state,
+            AggregatingStateDescriptor: self.get_aggregating_state,
+        }
+
+    def keys_with(self, descriptor: StateDescriptor) -> list[Any]:
+        """All keys of the slot that have the state, in an order that depends on them alone."""
+        self.state_of(descriptor)
+        table = self._store.listed(self._uid, descriptor.name)
+        groups = self._store.max_parallelism
+        return sorted((key for key, _ in table.items()), key=lambda key: address(key, groups))
 
 
 class TableReducingState(ReducingState[Any]):

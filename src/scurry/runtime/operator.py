@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -13,12 +13,14 @@ from scurry.functions.output_tag import OutputTag
 from scurry.runtime.batch import MIN_WATERMARK, Batch, Longs
 from scurry.runtime.conform import conform
 from scurry.runtime.failures import NO_ELEMENT, function_error
+from scurry.runtime.metrics import MetricRegistry
 from scurry.runtime.specs import OperatorSpec
 
 if TYPE_CHECKING:
     from scurry.state.slot_store import SlotStore
 
 Consumer = Callable[[Batch], None]
+T = TypeVar("T")
 _first = itemgetter(0)
 
 
@@ -48,6 +50,8 @@ class TaskContext:
     counters: dict[str, int] = field(default_factory=dict)
     gauges: dict[str, int] = field(default_factory=dict)
     watermarks: dict[str, int] = field(default_factory=dict)
+    #: what functions count and measure themselves
+    metrics: MetricRegistry = field(default_factory=MetricRegistry)
     #: when the next micro-batch is due even if there is nothing to read
     wake: int | None = None
 
@@ -68,6 +72,7 @@ class TaskContext:
             "gauges": self.gauges,
             "watermarks": self.watermarks,
             "wake": wake,
+            "metrics": self.metrics.report(),
         }
 
 
@@ -78,7 +83,12 @@ class Operator:
     ``begin``, with the watermark the last batch ended at. Then ``process`` is called for the
     batches of records in order, and for the head ``advance`` with the watermark at the end of the
     input; then ``finish`` for all. ``close`` is called after the last micro-batch.
+
+    An operator with ``two_inputs`` is always the head of a chain. Instead of ``process`` its
+    ``process_ports`` is called: with the records of both inputs, merged into their order.
     """
+
+    two_inputs = False
 
     def __init__(self, spec: OperatorSpec) -> None:
         self.spec = spec
@@ -101,6 +111,10 @@ class Operator:
     def process(self, batch: Batch, port: int = 0) -> None:
         """Handle records, in order."""
         raise AssertionError(f"{type(self).__name__} takes no records")
+
+    def process_ports(self, batch: Batch, ports: Longs) -> None:
+        """Handle records of two inputs, in order; ``ports[i]`` says which input record i is of."""
+        raise AssertionError(f"{type(self).__name__} has one input only")
 
     def advance(self, watermark: int) -> None:
         """The watermark at the end of this micro-batch's input."""
@@ -152,6 +166,13 @@ class Operator:
         """The error to raise when user code failed."""
         spec = self.spec
         return function_error(spec.name, spec.uid, spec.location, element, failure)
+
+
+def by_port(ports: Longs, first: T, second: T) -> list[T]:
+    """For each record what belongs to its input."""
+    if not ports.any():
+        return [first] * len(ports)
+    return [second if port else first for port in ports.tolist()]
 
 
 def is_tagged(row: Any) -> bool:

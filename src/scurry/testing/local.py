@@ -22,6 +22,7 @@ from scurry.plan.nodes import Sink as SinkNode
 from scurry.runtime.envelope import CELLS, COMMIT, DRIVER, REPORT, Envelope
 from scurry.runtime.host import SlotHost
 from scurry.runtime.ingress import IngressTask, decode_plan, encode_plan
+from scurry.runtime.metrics import MetricTotals
 from scurry.runtime.report import decode_report
 from scurry.runtime.specs import JobSpec
 from scurry.state.journal import MemoryJournal
@@ -51,6 +52,7 @@ class LocalJob:
         self._stores: dict[tuple[int, int], LocalStore] = {}
         self._hosts: dict[tuple[int, int], SlotHost] = {}
         self._ingress: dict[int, IngressTask] = {}
+        self._metrics = MetricTotals()
         self._directory = tempfile.TemporaryDirectory(prefix="scurry-local-")
 
     def __enter__(self) -> LocalJob:
@@ -108,6 +110,11 @@ class LocalJob:
         """Where the sources stand."""
         return self._planner.epoch(self.batch)
 
+    @property
+    def metrics(self) -> dict[str, dict[str, Any]]:
+        """What functions counted and measured, as ``JobClient.get_metrics`` gives it."""
+        return self._metrics.by_operator(self._job.spec.operators)
+
     def state(self, uid: str, name: str) -> dict[Any, Any]:
         """All keys and values of a state, as of the last micro-batch."""
         found: dict[Any, Any] = {}
@@ -163,6 +170,7 @@ class LocalJob:
             elif envelope.kind == REPORT:
                 reports.append(decode_report(envelope.payload))
         self._planner.take_wishes(reports)
+        self._metrics.take(reports)
         for uid, sink in self._sinks.items():
             sink.commit(self.batch, messages[uid])
 

@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -103,6 +104,11 @@ class SparkJob:
     def totals(self) -> dict[str, int]:
         """Counters of the run so far."""
         return dict(self.progress.counters)
+
+    @property
+    def metrics(self) -> dict[str, dict[str, Any]]:
+        """The metrics of functions so far, by operator and name."""
+        return self.progress.metrics.by_operator(self._spec.operators)
 
     def _run(self) -> None:
         try:
