@@ -13,6 +13,7 @@ from scurry.plan.nodes import (
     SideOutput,
     Source,
     Timestamps,
+    Window,
 )
 
 
@@ -26,7 +27,7 @@ def check_program(graph: Graph, max_parallelism: int) -> Graph:
     _check_uids(graph)
     for node in graph.nodes:
         _check_parallelism(node, max_parallelism)
-        if isinstance(node, (KeyedProcess, Reduce)) and not _is_keyed(node):
+        if isinstance(node, (KeyedProcess, Reduce, Window)) and not _is_keyed(node):
             raise ProgramError(
                 f"{node.name!r} ({node.location}) needs a keyed stream: call key_by(...) before it."
             )

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from scurry.datastream.keyed_stream import KeyedStream
 from scurry.datastream.plain_stream import DataStream, DataStreamSink
+from scurry.datastream.windowed_stream import AllWindowedStream, WindowedStream
 
-__all__ = ["DataStream", "DataStreamSink", "KeyedStream"]
+__all__ = ["AllWindowedStream", "DataStream", "DataStreamSink", "KeyedStream", "WindowedStream"]

@@ -24,6 +24,7 @@ from scurry.functions.transforms import (
     Partitioner,
     ReduceFunction,
 )
+from scurry.windowing.spec import WindowSpec
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -115,6 +116,13 @@ class Reduce(Operator):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Window(Operator):
+    """Windows of each key: assigner, trigger and functions."""
+
+    windowing: WindowSpec
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Sink(Operator):
     """Writes records."""
 
@@ -150,4 +158,4 @@ class SideOutput(Node):
 
 
 #: Operators whose state must be found again after a restart.
-STATEFUL = (KeyedProcess, Reduce)
+STATEFUL = (KeyedProcess, Reduce, Window)

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from scurry.common.errors import ProgramError
 from scurry.common.keys import thaw
 from scurry.functions.contexts import TimeDomain, TimerService
 from scurry.functions.output_tag import OutputTag
 from scurry.functions.process import KeyedProcessFunction, TimerContext
 from scurry.functions.transforms import ReduceFunction
-from scurry.runtime.batch import MIN_WATERMARK, NO_TIMESTAMP, TIMER_TICK, Batch, origins
+from scurry.runtime.batch import NO_TIMESTAMP, Batch, origins
+from scurry.runtime.emissions import Emissions
+from scurry.runtime.failures import explained
 from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
 from scurry.runtime.operator import Clock, Operator, TaskContext
 from scurry.runtime.specs import OperatorSpec
-from scurry.runtime.timers import TimerQueue
-from scurry.state.slot_store import SlotStore
+from scurry.runtime.timers import TimerQueue, timer_queue, timer_time
 from scurry.state.table import MISSING, KeyScope, StateTable
 
 
@@ -35,8 +34,8 @@ class KeyedTimerService(TimerService):
         self._clock = clock
         self._scope = scope
         store = store_of(task)
-        self.event = _queue(store, f"{spec.uid}\x1f#event-timers")
-        self.processing = _queue(store, f"{spec.uid}\x1f#processing-timers")
+        self.event = timer_queue(store, spec.uid, "event")
+        self.processing = timer_queue(store, spec.uid, "processing")
 
     def current_processing_time(self) -> int:
         return self._clock.now
@@ -45,16 +44,16 @@ class KeyedTimerService(TimerService):
         return self._clock.watermark
 
     def register_event_time_timer(self, timestamp: int) -> None:
-        self.event.register(_checked(timestamp), self._scope.key)
+        self.event.register(timer_time(timestamp), self._scope.key)
 
     def register_processing_time_timer(self, timestamp: int) -> None:
-        self.processing.register(_checked(timestamp), self._scope.key)
+        self.processing.register(timer_time(timestamp), self._scope.key)
 
     def delete_event_time_timer(self, timestamp: int) -> None:
-        self.event.delete(_checked(timestamp), self._scope.key)
+        self.event.delete(timer_time(timestamp), self._scope.key)
 
     def delete_processing_time_timer(self, timestamp: int) -> None:
-        self.processing.delete(_checked(timestamp), self._scope.key)
+        self.processing.delete(timer_time(timestamp), self._scope.key)
 
 
 class KeyedContext(TimerContext):
@@ -112,7 +111,7 @@ class KeyedProcessOperator(Operator):
         self._timers.event.begin()
         self._timers.processing.begin()
         if self._timers.processing.next_due <= self._clock.now:
-            output = _Output(self._context)
+            output = self._emissions()
             self._fire(self._timers.processing, self._clock.now, output)
             self._flush(output, None)
 
@@ -146,7 +145,7 @@ class KeyedProcessOperator(Operator):
                     if result is not None:
                         extend(result)
         except Exception as failure:
-            raise self.failed(_explained(failure, self._function), value) from failure
+            raise self.failed(explained(failure, self._function), value) from failure
         if placed:
             self.emit_tagged(batch.spread(values, origins(ends)))
         else:
@@ -156,7 +155,7 @@ class KeyedProcessOperator(Operator):
         assert batch.keys is not None
         scope, context, clock = self._scope, self._context, self._clock
         function, timers = self._function.process_element, self._timers.event
-        output = _Output(context)
+        output = self._emissions()
         values, source, ends = output.values, output.source, output.ends
         stamps = [NO_TIMESTAMP] * batch.size if batch.ts is None else batch.ts.tolist()
         marks = [clock.watermark] * batch.size if batch.wm is None else batch.wm.tolist()
@@ -177,20 +176,20 @@ class KeyedProcessOperator(Operator):
                 source.append(at)
                 ends.append(len(values))
         except Exception as failure:
-            raise self.failed(_explained(failure, self._function), value) from failure
+            raise self.failed(explained(failure, self._function), value) from failure
         self._flush(output, batch)
 
     def advance(self, watermark: int) -> None:
         clock = self._clock
         if watermark <= clock.watermark:
             return
-        output = _Output(self._context)
+        output = self._emissions()
         if self._timers.event.next_due <= watermark:
             self._fire(self._timers.event, watermark, output)
         clock.watermark = watermark
         self._flush(output, None)
 
-    def _fire(self, timers: TimerQueue, until: int, output: _Output) -> None:
+    def _fire(self, timers: TimerQueue, until: int, output: Emissions) -> None:
         """Call ``on_timer`` for all that is due, also for what these calls register."""
         scope, context, clock = self._scope, self._context, self._clock
         event_time = timers is self._timers.event
@@ -200,10 +199,9 @@ class KeyedProcessOperator(Operator):
             time, scope.key = due
             context._timestamp = time
             if event_time:
-                # the function sees the watermark that made the timer due; downstream, what it
-                # emits comes before that watermark
+                # the function sees the watermark that made the timer due
                 clock.watermark = max(clock.watermark, time)
-                output.fired.append((time, max(before, time - 1), max(time, before + 1)))
+                output.fired_at(time, before)
             else:
                 output.fired.append((time, before, before))
             output.source.append(-len(output.fired))
@@ -213,50 +211,19 @@ class KeyedProcessOperator(Operator):
                     output.values.extend(result)
             except Exception as failure:
                 what = f"timer at {time} of key {thaw(scope.key)!r}"
-                raise self.failed(_explained(failure, self._function), what) from failure
+                raise self.failed(explained(failure, self._function), what) from failure
             output.ends.append(len(output.values))
 
-    def _flush(self, output: _Output, batch: Batch | None) -> None:
+    def _emissions(self) -> Emissions:
+        emissions = Emissions()
+        self._context._values = emissions.values
+        return emissions
+
+    def _flush(self, output: Emissions, batch: Batch | None) -> None:
         self.emit_tagged(output.batch(batch))
 
     def close(self) -> None:
         self._function.close()
-
-
-class _Output:
-    """Collects what calls emit, and which call emitted it, to place it in the stream."""
-
-    def __init__(self, context: KeyedContext) -> None:
-        self.values: list[Any] = []
-        #: per call: the record's number in the batch, or -(n+1) for the n-th timer fired
-        self.source: list[int] = []
-        self.ends: list[int] = []
-        #: per timer: time, watermark in force, place
-        self.fired: list[tuple[int, int, int]] = []
-        context._values = self.values
-
-    def batch(self, batch: Batch | None) -> Batch:
-        """The emitted records, each in the place of what caused it."""
-        origin = origins(self.ends, np.array(self.source, dtype=np.int64))
-        if batch is not None and not self.fired:
-            return batch.spread(self.values, origin)
-        fired = np.array(self.fired or [(0, 0, 0)], dtype=np.int64)
-        timer = origin < 0
-        which = np.where(timer, -origin - 1, 0)
-        record = np.where(timer, 0, origin)
-        placed = Batch(self.values)
-        columns = (("ts", fired[:, 0]), ("wm", fired[:, 1]), ("pos", fired[:, 2]))
-        for name, of_timers in columns:
-            of_records = None if batch is None else getattr(batch, name)
-            if of_records is None:
-                of_records = np.array([NO_TIMESTAMP if name == "ts" else MIN_WATERMARK])
-                setattr(placed, name, np.where(timer, of_timers[which], of_records[0]))
-            else:
-                setattr(placed, name, np.where(timer, of_timers[which], of_records[record]))
-        ticks = None if batch is None else batch.tick
-        record_ticks = np.zeros(1, dtype=np.int64) if ticks is None else ticks
-        placed.tick = np.where(timer, TIMER_TICK, record_ticks[record if ticks is not None else 0])
-        return placed
 
 
 class ReduceOperator(Operator):
@@ -296,28 +263,3 @@ class ReduceOperator(Operator):
 
     def close(self) -> None:
         self._function.close()
-
-
-def _queue(store: SlotStore, name: str) -> TimerQueue:
-    return store.part(name, lambda: TimerQueue(name, store.local, store.max_parallelism))
-
-
-def _checked(timestamp: Any) -> int:
-    if isinstance(timestamp, (int, np.integer)) and not isinstance(timestamp, bool):
-        return int(timestamp)
-    raise ProgramError(
-        f"A timer needs a whole number of milliseconds, got {timestamp!r} "
-        f"({type(timestamp).__name__})."
-    )
-
-
-def _explained(failure: Exception, function: Any) -> Exception:
-    """Says what to return when a function returned something that is not an iterable."""
-    trace = failure.__traceback__
-    in_engine = trace is not None and trace.tb_next is None
-    if isinstance(failure, TypeError) and in_engine and "not iterable" in str(failure):
-        return TypeError(
-            f"{type(function).__name__} returned something that is {failure}; "
-            "yield the results, or return a list of them, or None for nothing"
-        )
-    return failure
