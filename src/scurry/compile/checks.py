@@ -15,9 +15,10 @@ from scurry.plan.nodes import (
     SideOutput,
     Source,
     Timestamps,
+    Window,
 )
 
-_KEYED = (KeyedProcess, Reduce, KeyedCoProcess, KeyedBroadcastProcess)
+_KEYED = (KeyedProcess, Reduce, Window, KeyedCoProcess, KeyedBroadcastProcess)
 
 
 def check_program(graph: Graph, max_parallelism: int) -> Graph:

@@ -21,6 +21,7 @@ from scurry.runtime.stateless import (
     MapOperator,
     ProcessOperator,
 )
+from scurry.runtime.windowing.operator import WindowOperator
 
 Make = Callable[[OperatorSpec], Operator]
 
@@ -53,6 +54,7 @@ _LOWERINGS: dict[type[nodes.Node], Callable[[Any], Make]] = {
         KeyedBroadcastProcessOperator, node.function, node.descriptors
     ),
     nodes.Reduce: lambda node: MakeOperator(ReduceOperator, node.function),
+    nodes.Window: lambda node: MakeOperator(WindowOperator, node.windowing),
     nodes.Sink: lambda node: MakeOperator(SinkOperator, node.sink),
 }
 

@@ -6,12 +6,15 @@ from scurry.datastream.broadcast_stream import BroadcastConnectedStream, Broadca
 from scurry.datastream.connected_streams import ConnectedStreams
 from scurry.datastream.keyed_stream import KeyedStream
 from scurry.datastream.plain_stream import DataStream, DataStreamSink
+from scurry.datastream.windowed_stream import AllWindowedStream, WindowedStream
 
 __all__ = [
+    "AllWindowedStream",
     "BroadcastConnectedStream",
     "BroadcastStream",
     "ConnectedStreams",
     "DataStream",
     "DataStreamSink",
     "KeyedStream",
+    "WindowedStream",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scurry.functions import (
     AggregateFunction,
+    AllWindowFunction,
     FilterFunction,
     FlatMapFunction,
     Function,
@@ -12,9 +13,12 @@ from scurry.functions import (
     KeySelector,
     MapFunction,
     Partitioner,
+    ProcessAllWindowFunction,
     ProcessFunction,
+    ProcessWindowFunction,
     ReduceFunction,
     RuntimeContext,
+    WindowFunction,
 )
 from scurry.functions.broadcast import (
     BaseBroadcastProcessFunction,
@@ -38,6 +42,7 @@ from scurry.functions.source import (
 
 __all__ = [
     "AggregateFunction",
+    "AllWindowFunction",
     "BaseBroadcastProcessFunction",
     "BroadcastProcessFunction",
     "CoFlatMapFunction",
@@ -53,7 +58,9 @@ __all__ = [
     "KeyedStateStore",
     "MapFunction",
     "Partitioner",
+    "ProcessAllWindowFunction",
     "ProcessFunction",
+    "ProcessWindowFunction",
     "ReadPlan",
     "ReadRange",
     "ReduceFunction",
@@ -63,5 +70,6 @@ __all__ = [
     "Source",
     "SourceBatch",
     "SourceEnumerator",
+    "WindowFunction",
     "WriterContext",
 ]

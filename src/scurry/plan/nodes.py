@@ -30,6 +30,7 @@ from scurry.functions.transforms import (
     ReduceFunction,
 )
 from scurry.state.states import MapStateDescriptor
+from scurry.windowing.spec import WindowSpec
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -156,6 +157,13 @@ class KeyedBroadcastProcess(TwoInputs):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Window(Operator):
+    """Windows of each key: assigner, trigger and functions."""
+
+    windowing: WindowSpec
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Sink(Operator):
     """Writes records."""
 
@@ -191,4 +199,4 @@ class SideOutput(Node):
 
 
 #: Operators whose state must be found again after a restart.
-STATEFUL = (KeyedProcess, Reduce, KeyedCoProcess, BroadcastProcess, KeyedBroadcastProcess)
+STATEFUL = (KeyedProcess, Reduce, Window, KeyedCoProcess, BroadcastProcess, KeyedBroadcastProcess)

@@ -20,7 +20,7 @@ from scurry.runtime.report import Tick, decode_report, decode_tick, encode_repor
 from scurry.runtime.router import sender_of
 from scurry.runtime.specs import JobSpec
 from scurry.runtime.task import Task, report
-from scurry.runtime.timers import PROCESSING_TIMERS, TimerQueue
+from scurry.runtime.timers import PROCESSING, TimerQueue
 from scurry.state.journal import Journal
 from scurry.state.slot_store import SlotStore
 
@@ -115,7 +115,7 @@ class SlotHost:
         """Have a micro-batch come when the next timer in processing time is due."""
         queues = [part for part in self.store.parts if isinstance(part, TimerQueue)]
         for queue in queues:
-            if queue.name.endswith(PROCESSING_TIMERS) and queue.next_due <= MAX_WATERMARK:
+            if queue.domain == PROCESSING and queue.next_due <= MAX_WATERMARK:
                 self._context.wake_at(queue.next_due)
 
     def _ticks(self, tick: Tick) -> Iterator[Envelope]:
