@@ -24,7 +24,7 @@ class PartitionState(msgspec.Struct):
 
     source: str
     partition: str
-    cells: dict[str, int] = {}
+    cells: dict[str, Any] = {}
     ended: bool = False
 
 
@@ -80,10 +80,11 @@ class BatchPlanner:
         """The tasks of micro-batch ``batch``, None if there is nothing to do yet."""
         if self._announced_end:
             return None
+        held_back = self._held_back()
         reads = {
             uid: enumerator.plan(self._positions[uid], self.max_records)
             for uid, enumerator in self._enumerators.items()
-            if uid not in self._finished
+            if uid not in self._finished and uid not in held_back
         }
         ending = {uid for uid, read in reads.items() if read.finished}
         now = max(self._now, int(time.time() * 1000) if now is None else now)
@@ -96,6 +97,24 @@ class BatchPlanner:
         self._finished |= ending
         self._announced_end = len(self._finished) == len(self._enumerators)
         return self._tasks(batch, now, reads, ending)
+
+    def _held_back(self) -> set[str]:
+        """The sources that are too far ahead of their alignment group."""
+        groups: dict[str, dict[str, tuple[int, int]]] = {}
+        for uid, (group, drift, cell) in self._job.options.get("alignment", {}).items():
+            marks = [
+                state.cells[cell]
+                for (source, _), state in self._partitions.items()
+                if source == uid and cell in state.cells and not state.ended
+            ]
+            if marks:
+                groups.setdefault(group, {})[uid] = (min(marks), drift)
+        return {
+            uid
+            for members in groups.values()
+            for uid, (mark, drift) in members.items()
+            if mark > min(least for least, _ in members.values()) + drift
+        }
 
     def _tasks(
         self, batch: int, now: int, reads: dict[str, ReadPlan], ending: set[str]
@@ -125,7 +144,7 @@ class BatchPlanner:
             for task in sorted(shares)
         ]
 
-    def remember(self, source: str, partition: str, cells: dict[str, int]) -> None:
+    def remember(self, source: str, partition: str, cells: dict[str, Any]) -> None:
         """The ingress reports what a partition's cells have become."""
         self._partitions[source, partition].cells = cells
 

@@ -14,10 +14,11 @@ import numpy as np
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK
 from scurry.runtime.blobs import decode_batch
 from scurry.runtime.envelope import DATA, TICK, WATERMARK, Envelope
-from scurry.runtime.event_time import Arrival, InputGate
+from scurry.runtime.event_time import Mark
+from scurry.runtime.input_gate import Arrival, InputGate
 from scurry.runtime.operator import TaskContext
 from scurry.runtime.report import Tick, decode_report, decode_tick, encode_report
-from scurry.runtime.router import sender_of
+from scurry.runtime.router import mark_of, sender_of
 from scurry.runtime.specs import JobSpec
 from scurry.runtime.task import Task, report
 from scurry.runtime.timers import PROCESSING, TimerQueue
@@ -50,7 +51,7 @@ class SlotHost:
     def run(self, envelopes: Iterable[Envelope], journal: Journal) -> Iterator[Envelope]:
         """One micro-batch."""
         arrivals: dict[str, list[Arrival]] = {uid: [] for uid in self._heads}
-        ends: dict[str, dict[str, int]] = {uid: {} for uid in self._heads}
+        ends: dict[str, dict[str, Mark]] = {uid: {} for uid in self._heads}
         tick = Tick()
         for envelope in envelopes:
             if envelope.stage != self.stage:
@@ -60,14 +61,14 @@ class SlotHost:
                 arrival = (envelope.channel, envelope.seq, envelope.port, batch)
                 arrivals[envelope.dest].append(arrival)
             elif envelope.kind == WATERMARK:
-                ends[envelope.dest][envelope.channel] = envelope.watermark
+                ends[envelope.dest][envelope.channel] = mark_of(envelope)
             elif envelope.kind == TICK:
                 tick = decode_tick(envelope.payload)
         self._begin(journal, tick)
         marks = {}
         for uid in self._heads:
             yield from self._run_operator(uid, arrivals.pop(uid), ends[uid])
-            marks[uid] = self._gates[uid].current
+            marks[uid] = Mark(self._gates[uid].current, self._gates[uid].all_idle)
         yield from self.task.finish_channel(marks)
         yield from self.task.finish()
         yield from self._ticks(tick)
@@ -89,7 +90,7 @@ class SlotHost:
         self.task.start_channel(str(self.slot))
 
     def _run_operator(
-        self, uid: str, arrivals: list[Arrival], ends: dict[str, int]
+        self, uid: str, arrivals: list[Arrival], ends: dict[str, Mark]
     ) -> Iterator[Envelope]:
         operator, gate = self.task.operators[uid], self._gates[uid]
         operator.begin(gate.current)
@@ -127,19 +128,14 @@ class SlotHost:
     def _restore(self, notes: bytes) -> None:
         held = decode_report(notes) if notes else {"gates": {}, "cells": {}}
         self._gates = {uid: InputGate() for uid in self._heads}
-        for uid, (current, marks) in held["gates"].items():
+        for uid, kept in held["gates"].items():
             if uid in self._gates:
-                self._gates[uid].current = current
-                self._gates[uid].marks = {
-                    channel: mark
-                    for channel, mark in marks.items()
-                    if sender_of(channel) in self._senders
-                }
+                self._gates[uid].restore(kept, lambda name: sender_of(name) in self._senders)
         self._context.cells = held["cells"]
 
     def _notes(self) -> bytes:
         gates = {
-            uid: (gate.current, gate.marks)
+            uid: gate.snapshot()
             for uid, gate in self._gates.items()
             if gate.marks or gate.current > MIN_WATERMARK
         }

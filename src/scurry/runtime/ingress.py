@@ -19,6 +19,7 @@ from scurry.functions.source import SourceBatch
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, RANK_SHIFT, Batch
 from scurry.runtime.columns import ElementCodec
 from scurry.runtime.envelope import CELLS, TICK, Envelope
+from scurry.runtime.event_time import Mark
 from scurry.runtime.failures import NO_ELEMENT, function_error
 from scurry.runtime.operator import Consumer, TaskContext
 from scurry.runtime.report import Tick, encode_report
@@ -33,7 +34,7 @@ class PartitionPlan(msgspec.Struct):
     partition: str
     rank: int
     ranges: list[Any]
-    cells: dict[str, int]
+    cells: dict[str, Any]
     #: nothing will ever come after this
     ended: bool = False
 
@@ -119,7 +120,7 @@ class IngressTask:
             for consumer in consumers:
                 consumer(batch)
             yield from task.drain()
-        mark = MAX_WATERMARK if plan.ended else MIN_WATERMARK
+        mark = Mark(MAX_WATERMARK if plan.ended else MIN_WATERMARK)
         yield from task.finish_channel({source.uid: mark})
         cells = encode_report((plan.source, plan.partition, context.cells))
         yield to_driver(self.index, CELLS, "", cells)
