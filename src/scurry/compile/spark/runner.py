@@ -36,8 +36,8 @@ from scurry.compile.spark.stage_host import StageHost
 from scurry.compile.spark.worker import JobPayload, local_root, run_ingress, to_arrow
 from scurry.functions.sink import Sink
 from scurry.plan.nodes import Sink as SinkNode
-from scurry.runtime.envelope import CELLS, COMMIT, REPORT, SCHEMA
-from scurry.runtime.report import decode_report
+from scurry.runtime.envelope import CELLS, COMMIT, OPERATORS, REPORT, SCHEMA
+from scurry.runtime.report import decode_operators, decode_report
 
 #: How often idle sources are asked for news.
 _IDLE_SECONDS = 0.02
@@ -231,6 +231,8 @@ class SparkJob:
                 messages[row.dest].append(pickle.loads(row.payload))
             elif row.kind == CELLS:
                 self._planner.remember(*decode_report(bytes(row.payload)))
+            elif row.kind == OPERATORS:
+                self._planner.remember_operators(decode_operators(bytes(row.payload)))
             elif row.kind == REPORT:
                 reports.append(decode_report(bytes(row.payload)))
         for uid, sink in self._sinks.items():

@@ -106,7 +106,7 @@ def run_ingress(payload: JobPayload, lines: Iterable[str]) -> Iterator[Envelope]
         plan = decode_plan(line)
         place = (payload.checkpoint_id, plan.task)
         run_id, task = _ingress.get(place, ("", None))
-        if task is None or run_id != payload.run_id:
+        if task is None or run_id != payload.run_id or task.stale(plan):
             task = IngressTask(payload.load(), plan.task)
             _ingress[place] = (payload.run_id, task)
         try:
@@ -128,7 +128,7 @@ def run_host(
     place = (payload.checkpoint_id, stage, slot)
     run_id, host = _hosts.get(place, ("", None))
     try:
-        if host is None or run_id != payload.run_id:
+        if host is None or run_id != payload.run_id or host.stale(journal):
             job = payload.load()
             store = SlotStore(_local_store(job, *place), job.max_parallelism)
             host = SlotHost(job, stage, slot, store)
