@@ -33,6 +33,7 @@ from scurry.functions.co_process import (
     CoProcessFunction,
     KeyedCoProcessFunction,
 )
+from scurry.functions.joins import ProcessJoinFunction
 from scurry.functions.sink import Sink, SinkWriter, WriterContext
 from scurry.functions.source import (
     ReadPlan,
@@ -64,6 +65,7 @@ __all__ = [
     "OperatorStateStore",
     "Partitioner",
     "ProcessFunction",
+    "ProcessJoinFunction",
     "ReadPlan",
     "ReadRange",
     "ReduceFunction",

@@ -22,6 +22,7 @@ from scurry.functions.aggregations import FieldAggregation
 from scurry.plan import nodes
 
 if TYPE_CHECKING:
+    from scurry.datastream.interval_join import IntervalJoin
     from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 
@@ -106,6 +107,19 @@ class KeyedStream(DataStream):
 
     def _aggregate(self, how: str, position: int | str) -> DataStream:
         return self.reduce(FieldAggregation(how, position)).name(how.capitalize())
+
+    def interval_join(self, other_stream: KeyedStream) -> IntervalJoin:
+        """Join with another keyed stream: elements of equal keys whose timestamps are within
+        bounds, see :meth:`IntervalJoin.between`."""
+        from scurry.datastream.interval_join import IntervalJoin
+
+        self._check_partner("interval_join", other_stream)
+        if not isinstance(other_stream, KeyedStream):
+            raise ProgramError(
+                "interval_join needs a keyed stream on both sides: call key_by(...) on the other "
+                "stream too."
+            )
+        return IntervalJoin(self, other_stream)
 
     def key_by(self, key_selector: Any, key_type: TypeInformation | None = None) -> KeyedStream:
         """Partition by another key."""

@@ -19,7 +19,6 @@ from scurry.state.states import (
     AggregatingStateDescriptor,
     ListState,
     ListStateDescriptor,
-    MapState,
     MapStateDescriptor,
     ReducingState,
     ReducingStateDescriptor,
@@ -83,7 +82,7 @@ class KeyedRuntimeContext(RuntimeContext):
         )
         return TableListState(table, self._scope)
 
-    def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
+    def get_map_state(self, state_descriptor: MapStateDescriptor) -> TableMapState:
         name = f"{self._uid}\x1f{self._check(state_descriptor, MapStateDescriptor).name}"
         store = self._store
         table = store.part(name, lambda: MapTable(name, store.local, store.max_parallelism))
