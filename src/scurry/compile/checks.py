@@ -5,6 +5,7 @@ from __future__ import annotations
 from scurry.common.errors import ProgramError
 from scurry.plan.graph import Graph
 from scurry.plan.nodes import (
+    IntervalJoin,
     KeyBy,
     KeyedBroadcastProcess,
     KeyedCoProcess,
@@ -17,7 +18,7 @@ from scurry.plan.nodes import (
     Window,
 )
 
-_KEYED = (KeyedProcess, Reduce, Window, KeyedCoProcess, KeyedBroadcastProcess)
+_KEYED = (KeyedProcess, Reduce, Window, KeyedCoProcess, KeyedBroadcastProcess, IntervalJoin)
 
 
 def check_program(graph: Graph, max_parallelism: int) -> Graph:

@@ -9,6 +9,7 @@ from scurry.common.errors import ProgramError
 from scurry.plan import nodes
 from scurry.runtime.broadcast import BroadcastProcessOperator, KeyedBroadcastProcessOperator
 from scurry.runtime.event_time import TimestampsOperator
+from scurry.runtime.interval_join import IntervalJoinOperator
 from scurry.runtime.keyed import KeyedCoProcessOperator, KeyedProcessOperator, ReduceOperator
 from scurry.runtime.operator import Operator
 from scurry.runtime.sinks import SinkOperator
@@ -52,6 +53,9 @@ _LOWERINGS: dict[type[nodes.Node], Callable[[Any], Make]] = {
     ),
     nodes.KeyedBroadcastProcess: lambda node: MakeOperator(
         KeyedBroadcastProcessOperator, node.function, node.descriptors
+    ),
+    nodes.IntervalJoin: lambda node: MakeOperator(
+        IntervalJoinOperator, node.function, node.lower, node.upper, node.late
     ),
     nodes.Reduce: lambda node: MakeOperator(ReduceOperator, node.function),
     nodes.Window: lambda node: MakeOperator(WindowOperator, node.windowing),

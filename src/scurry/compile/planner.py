@@ -16,7 +16,9 @@ import msgspec
 
 from scurry.functions.source import ReadPlan, SourceEnumerator
 from scurry.runtime.ingress import PartitionPlan, TaskPlan
+from scurry.runtime.report import OperatorReport
 from scurry.runtime.specs import JobSpec
+from scurry.state.operator_state import Encoded, redistribute
 
 
 class PartitionState(msgspec.Struct):
@@ -26,6 +28,46 @@ class PartitionState(msgspec.Struct):
     partition: str
     cells: dict[str, Any] = {}
     ended: bool = False
+
+
+class OperatorStates(msgspec.Struct):
+    """The operator states of functions in the ingress, and the union lists of all functions.
+
+    A place is the number of a stage, 0 for the ingress, and of a task there: ``"0:3"``.
+    """
+
+    #: by operator and place
+    states: dict[str, dict[str, Encoded]] = {}
+    unions: dict[str, dict[str, Encoded]] = {}
+    #: by place: the version of its states
+    tokens: dict[str, str] = {}
+
+    def take(self, report: OperatorReport) -> None:
+        """What a task's states have become."""
+        place = "{}:{}".format(*report.place)
+        if report.token:
+            self.tokens[place] = report.token
+        for held, told in ((self.states, report.states), (self.unions, report.unions)):
+            for uid, states in told.items():
+                held.setdefault(uid, {})[place] = states
+
+    def of_task(self, task: int) -> dict[str, Encoded]:
+        """The states of one task of the ingress, by operator."""
+        place = f"0:{task}"
+        return {uid: held[place] for uid, held in self.states.items() if place in held}
+
+    def all_unions(self) -> dict[str, list[Encoded]]:
+        """The union lists of all instances, by operator."""
+        return {uid: [held[p] for p in sorted(held)] for uid, held in self.unions.items()}
+
+    def fit(self, tasks: int) -> None:
+        """Deal out the states anew if there were more tasks in the ingress than ``tasks``."""
+        for uid, held in self.states.items():
+            numbers = sorted(int(place.split(":")[1]) for place in held)
+            if numbers and numbers[-1] >= tasks:
+                dealt = redistribute([held[f"0:{number}"] for number in numbers], tasks)
+                self.states[uid] = {f"0:{at}": states for at, states in enumerate(dealt)}
+                self.tokens = {f"0:{at}": f"dealt {at}" for at in range(tasks)}
 
 
 class Epoch(msgspec.Struct):
@@ -40,6 +82,7 @@ class Epoch(msgspec.Struct):
     #: when a batch is due even if there is nothing to read, for timers and idle sources
     wake: int | None = None
     version: int = 1
+    operators: OperatorStates = msgspec.field(default_factory=OperatorStates)
 
 
 class BatchPlanner:
@@ -58,8 +101,11 @@ class BatchPlanner:
         self._announced_end = False
         self._now = 0
         self._wake: int | None = None
+        self._operators = OperatorStates()
         if epoch is not None:
             self._now, self._wake = epoch.now, epoch.wake
+            self._operators = epoch.operators
+            self._operators.fit(job.ingress_tasks)
             self._positions = dict(epoch.positions)
             known = set(self._enumerators)
             self._partitions = {
@@ -140,7 +186,17 @@ class BatchPlanner:
                 PartitionPlan(*place, rank, ranges.get(place, []), dict(state.cells), state.ended)
             )
         return [
-            TaskPlan(batch, task, len(shares), now, shares[task], self._announced_end)
+            TaskPlan(
+                batch,
+                task,
+                len(shares),
+                now,
+                shares[task],
+                self._announced_end,
+                self._operators.of_task(task),
+                self._operators.tokens.get(f"0:{task}", ""),
+                self._operators.all_unions(),
+            )
             for task in sorted(shares)
         ]
 
@@ -153,6 +209,10 @@ class BatchPlanner:
         wishes = [report["wake"] for report in reports if report.get("wake") is not None]
         self._wake = min(wishes, default=None)
 
+    def remember_operators(self, report: OperatorReport) -> None:
+        """A task reports what its operator states have become."""
+        self._operators.take(report)
+
     def epoch(self, batch: int) -> Epoch:
         """Where the job stands after ``batch``."""
         return Epoch(
@@ -162,6 +222,7 @@ class BatchPlanner:
             sorted(self._finished),
             self._now,
             self._wake,
+            operators=self._operators,
         )
 
     def committed(self) -> None:

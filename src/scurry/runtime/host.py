@@ -13,14 +13,15 @@ import numpy as np
 
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK
 from scurry.runtime.blobs import decode_batch
-from scurry.runtime.envelope import DATA, TICK, WATERMARK, Envelope
+from scurry.runtime.checkpointed import OperatorStates
+from scurry.runtime.envelope import DATA, OPERATORS, TICK, WATERMARK, Envelope
 from scurry.runtime.event_time import Mark
 from scurry.runtime.input_gate import Arrival, InputGate
 from scurry.runtime.operator import TaskContext
-from scurry.runtime.report import Tick, decode_report, decode_tick, encode_report
+from scurry.runtime.report import OperatorReport, Tick, decode_report, decode_tick, encode_report
 from scurry.runtime.router import mark_of, sender_of
 from scurry.runtime.specs import JobSpec
-from scurry.runtime.task import Task, report
+from scurry.runtime.task import Task, report, to_driver
 from scurry.runtime.timers import PROCESSING, TimerQueue
 from scurry.state.journal import Journal
 from scurry.state.slot_store import SlotStore
@@ -39,7 +40,12 @@ class SlotHost:
         self.store = store
         self._heads = job.stages[stage - 1]
         self._context = TaskContext(
-            slot, job.parallelism, job.max_parallelism, store=store, parameters=job.parameters
+            slot,
+            job.parallelism,
+            job.max_parallelism,
+            store=store,
+            parameters=job.parameters,
+            operator_states=OperatorStates(store),
         )
         self.task = Task(job, self._context)
         for uid in self._heads:
@@ -73,6 +79,7 @@ class SlotHost:
         yield from self.task.finish()
         yield from self._ticks(tick)
         self._ask_for_timers()
+        yield from self._snapshot()
         self._context.count("state_bytes", self.store.commit(journal, self._notes()))
         self._context.gauges["state_entries"] = self.store.entries
         yield report(self._context)
@@ -84,6 +91,7 @@ class SlotHost:
         self._restore(notes)
         self._context.now = tick.now
         self._context.batch = tick.batch
+        self._context.operator_states.unions = tick.unions
         if not self._opened:
             self.task.open()
             self._opened = True
@@ -118,6 +126,18 @@ class SlotHost:
         for queue in queues:
             if queue.domain == PROCESSING and queue.next_due <= MAX_WATERMARK:
                 self._context.wake_at(queue.next_due)
+
+    def _snapshot(self) -> Iterator[Envelope]:
+        self.task.snapshot()
+        unions = self._context.operator_states.own_unions
+        if unions:
+            told = OperatorReport((self.stage, self.slot), unions=unions)
+            yield to_driver(self.slot, OPERATORS, "", encode_report(told))
+
+    def stale(self, journal: Journal) -> bool:
+        """Whether functions here hold operator state that another worker has moved on from: then
+        this host is of no more use."""
+        return self._opened and self.task.checkpointed and not self.store.holds(journal)
 
     def _ticks(self, tick: Tick) -> Iterator[Envelope]:
         if self.stage < len(self.job.stages):

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from scurry.functions.contexts import FunctionContext, KeyedStateStore, RuntimeContext
 from scurry.functions.output_tag import OutputTag
 from scurry.runtime.batch import MIN_WATERMARK, Batch, Longs
+from scurry.runtime.checkpointed import InstanceCheckpoint, OperatorStates, checkpointed
 from scurry.runtime.conform import conform
 from scurry.runtime.failures import NO_ELEMENT, function_error
 from scurry.runtime.metrics import MetricRegistry
@@ -50,6 +52,8 @@ class TaskContext:
     counters: dict[str, int] = field(default_factory=dict)
     gauges: dict[str, int] = field(default_factory=dict)
     watermarks: dict[str, int] = field(default_factory=dict)
+    #: what instances of functions keep that belongs to no key
+    operator_states: OperatorStates = field(default_factory=OperatorStates)
     #: what functions count and measure themselves
     metrics: MetricRegistry = field(default_factory=MetricRegistry)
     #: when the next micro-batch is due even if there is nothing to read
@@ -95,6 +99,7 @@ class Operator:
         self.context: TaskContext
         self._consumers: list[Consumer] = []
         self._side: dict[str, list[Consumer]] = {}
+        self._checkpoint: InstanceCheckpoint | None = None
 
     def wire(self, consumers: list[Consumer], side: dict[str, list[Consumer]]) -> None:
         """Connect the outputs."""
@@ -104,6 +109,38 @@ class Operator:
     def open(self, context: TaskContext) -> None:
         """Prepare for the first batch."""
         self.context = context
+
+    def start_function(self, function: Any, runtime: RuntimeContext) -> None:
+        """Start a user function: its operator state first, if it has any, then ``open``."""
+        try:
+            keyed = None if isinstance(runtime, FunctionContext) else runtime
+            self.start_checkpointed(function, keyed)
+            function.open(runtime)
+        except Exception as failure:
+            raise self.failed(failure) from failure
+
+    def start_checkpointed(self, function: Any, keyed: KeyedStateStore | None = None) -> None:
+        """Give ``function`` its operator state, if it has any."""
+        inner = checkpointed(function)
+        if inner is not None:
+            states = self.context.operator_states
+            self._checkpoint = InstanceCheckpoint(
+                self.spec.name, self.spec.uid, inner, states, keyed
+            )
+            self._checkpoint.initialize()
+
+    @property
+    def checkpointed(self) -> bool:
+        """Whether the operator's function has operator state."""
+        return self._checkpoint is not None
+
+    def snapshot(self) -> None:
+        """The micro-batch is over: keep the function's operator state, if it has any."""
+        if self._checkpoint is not None:
+            try:
+                self._checkpoint.snapshot(self.context.batch, self.context.now)
+            except Exception as failure:
+                raise self.failed(failure) from failure
 
     def begin(self, watermark: int) -> None:
         """A micro-batch starts, at this watermark."""

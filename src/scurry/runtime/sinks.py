@@ -25,6 +25,7 @@ class SinkOperator(Operator):
         try:
             if self._writer is None:
                 self._writer = self._sink.create_writer(self._place)
+                self.start_checkpointed(self._writer)
             self._writer.write(batch.rows)
         except Exception as failure:
             raise self.failed(failure) from failure

@@ -40,10 +40,7 @@ class FunctionOperator(Operator):
             context.parameters,
             context.metrics.group(spec),
         )
-        try:
-            self.function.open(runtime)
-        except Exception as failure:
-            raise self.failed(failure) from failure
+        self.start_function(self.function, runtime)
 
     def close(self) -> None:
         self.function.close()

@@ -50,6 +50,16 @@ class Task:
         for operator in reversed(self.operators.values()):
             operator.open(self.context)
 
+    @property
+    def checkpointed(self) -> bool:
+        """Whether some function has operator state."""
+        return any(operator.checkpointed for operator in self.operators.values())
+
+    def snapshot(self) -> None:
+        """Keep the operator states as they are at the end of the micro-batch."""
+        for operator in self.operators.values():
+            operator.snapshot()
+
     def close(self) -> None:
         """Close all operators."""
         for operator in self.operators.values():

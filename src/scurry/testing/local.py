@@ -19,11 +19,11 @@ from scurry.compile.planner import BatchPlanner, Epoch
 from scurry.datastream.data_stream import DataStream
 from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
 from scurry.plan.nodes import Sink as SinkNode
-from scurry.runtime.envelope import CELLS, COMMIT, DRIVER, REPORT, Envelope
+from scurry.runtime.envelope import CELLS, COMMIT, DRIVER, OPERATORS, REPORT, Envelope
 from scurry.runtime.host import SlotHost
 from scurry.runtime.ingress import IngressTask, decode_plan, encode_plan
 from scurry.runtime.metrics import MetricTotals
-from scurry.runtime.report import decode_report
+from scurry.runtime.report import decode_operators, decode_report
 from scurry.runtime.specs import JobSpec
 from scurry.state.journal import MemoryJournal
 from scurry.state.local import LocalStore
@@ -129,7 +129,7 @@ class LocalJob:
         for line in self._lines:
             plan = decode_plan(line)
             task = self._ingress.get(plan.task)
-            if task is None:
+            if task is None or task.stale(plan):
                 task = self._ingress[plan.task] = IngressTask(self._load(), plan.task)
             envelopes.extend(task.run(plan))
         for stage in range(1, len(self._job.spec.stages) + 1):
@@ -167,6 +167,8 @@ class LocalJob:
                 messages[envelope.dest].append(pickle.loads(envelope.payload))
             elif envelope.kind == CELLS:
                 self._planner.remember(*decode_report(envelope.payload))
+            elif envelope.kind == OPERATORS:
+                self._planner.remember_operators(decode_operators(envelope.payload))
             elif envelope.kind == REPORT:
                 reports.append(decode_report(envelope.payload))
         self._planner.take_wishes(reports)

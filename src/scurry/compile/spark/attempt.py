@@ -25,8 +25,8 @@ from scurry.compile.spark.progress import Progress
 from scurry.compile.spark.stage_host import StageHost
 from scurry.compile.spark.worker import JobPayload, run_ingress, to_arrow
 from scurry.functions.sink import Sink
-from scurry.runtime.envelope import CELLS, COMMIT, REPORT, SCHEMA
-from scurry.runtime.report import decode_report
+from scurry.runtime.envelope import CELLS, COMMIT, OPERATORS, REPORT, SCHEMA
+from scurry.runtime.report import decode_operators, decode_report
 from scurry.runtime.specs import JobSpec
 
 #: How often idle sources are asked for news.
@@ -208,6 +208,8 @@ class Attempt:
                 messages[row.dest].append(pickle.loads(row.payload))
             elif row.kind == CELLS:
                 self._planner.remember(*decode_report(bytes(row.payload)))
+            elif row.kind == OPERATORS:
+                self._planner.remember_operators(decode_operators(bytes(row.payload)))
             elif row.kind == REPORT:
                 reports.append(decode_report(bytes(row.payload)))
         for uid, sink in self._sinks.items():
