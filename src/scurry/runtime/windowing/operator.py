@@ -32,6 +32,7 @@ from scurry.runtime.windowing.contexts import (
 from scurry.runtime.windowing.merging import Merge, MergingWindows
 from scurry.runtime.windowing.panes import Panes
 from scurry.state.table import KeyScope
+from scurry.windowing.conditions import Condition
 from scurry.windowing.panes import AccumulationMode, PaneTiming
 from scurry.windowing.spec import WindowSpec
 from scurry.windowing.triggers import TriggerResult
@@ -47,6 +48,8 @@ class WindowOperator(Operator):
         super().__init__(spec)
         self._windowing = windowing
         self._event_time = windowing.assigner.is_event_time()
+        trigger = windowing.trigger
+        self._closed = trigger.is_closed if isinstance(trigger, Condition) else None
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
@@ -149,20 +152,23 @@ class WindowOperator(Operator):
     def _add(self, key: Any, value: Any, stamp: int) -> bool:
         """Put an element into its windows; False if it came too late for all of them."""
         windows = self._windowing.assigner.assign_windows(value, stamp, self._assigning)
-        taken = False
+        taken = closed = False
         for window in windows:
             cleanup = self._windowing.cleanup_time(window)
+            place = WindowKey(key, window)
             if self._has_ended(cleanup):
                 continue
+            if self._closed is not None and self._is_closed(place):
+                closed = True
+                continue
             taken = True
-            place = WindowKey(key, window)
             self._take(place, place, value, stamp, cleanup)
-        return taken or not self._is_late(stamp)
+        return taken or not (closed or self._is_late(stamp))
 
     def _add_merging(self, key: Any, value: Any, stamp: int) -> bool:
         assert self._merging is not None
         windows = self._windowing.assigner.assign_windows(value, stamp, self._assigning)
-        taken = False
+        taken = closed = False
         for window in windows:
             actual, merges = self._merging.add(key, window)
             for merge in merges:
@@ -171,10 +177,20 @@ class WindowOperator(Operator):
             if self._has_ended(cleanup):
                 self._merging.retire(key, actual)
                 continue
+            place = WindowKey(key, actual)
+            if self._closed is not None and self._is_closed(place):
+                closed = True
+                continue
             taken = True
             under = self._merging.of_key(key).stored_under[actual]
-            self._take(WindowKey(key, actual), WindowKey(key, under), value, stamp, cleanup)
-        return taken or not self._is_late(stamp)
+            self._take(place, WindowKey(key, under), value, stamp, cleanup)
+        return taken or not (closed or self._is_late(stamp))
+
+    def _is_closed(self, place: WindowKey) -> bool:
+        """Whether the trigger has finished with a window."""
+        assert self._closed is not None
+        self._window_scope.key = place
+        return self._closed(self._triggering)
 
     def _take(
         self, place: WindowKey, where: WindowKey, value: Any, stamp: int, cleanup: int
