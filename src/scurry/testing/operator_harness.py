@@ -81,6 +81,7 @@ class OperatorHarness:
         self._local = LocalStore(Path(self._directory.name) / "state")
         self._watermark = MIN_WATERMARK
         self._now = 0
+        self._batch = 0
         self._records: list[tuple[Any, int | None]] = []
         self._side: dict[str, list[Any]] = {}
         self._start()
@@ -98,6 +99,7 @@ class OperatorHarness:
     def _begin(self) -> None:
         self._store.begin(self._journal)
         self._context.now = self._now
+        self._context.batch = self._batch
 
     def _take(self, batch: Batch) -> None:
         stamps = [NO_TIMESTAMP] * batch.size if batch.ts is None else batch.ts.tolist()
@@ -155,6 +157,7 @@ class OperatorHarness:
     def checkpoint(self) -> None:
         """Commit the state, as at the end of a micro-batch."""
         self._store.commit(self._journal, b"")
+        self._batch += 1
         self._begin()
         self._operator.begin(self._watermark)
 
