@@ -6,6 +6,7 @@ import copy
 import itertools
 import pickle
 import tempfile
+import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +19,9 @@ from scurry.compile.job import CompiledJob
 from scurry.compile.planner import BatchPlanner, Epoch
 from scurry.datastream.data_stream import DataStream
 from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
+from scurry.functions.sink import CommitterContext
 from scurry.plan.nodes import Sink as SinkNode
-from scurry.runtime.envelope import CELLS, COMMIT, DRIVER, Envelope
+from scurry.runtime.envelope import CELLS, COMMIT, DRIVER, REPORT, Envelope
 from scurry.runtime.host import SlotHost
 from scurry.runtime.ingress import IngressTask, decode_plan, encode_plan
 from scurry.runtime.report import decode_report
@@ -47,6 +49,10 @@ class LocalJob:
             job.uids[node]: node.sink for node in job.graph.nodes if isinstance(node, SinkNode)
         }
         self._planner = BatchPlanner(job.spec, _PLENTY)
+        identity = uuid.uuid4().hex
+        for uid, sink in self._sinks.items():
+            sink.start(CommitterContext(uid, identity))
+            sink.recover(0)
         self._journals: dict[tuple[int, int], MemoryJournal] = {}
         self._stores: dict[tuple[int, int], LocalStore] = {}
         self._hosts: dict[tuple[int, int], SlotHost] = {}
@@ -153,19 +159,28 @@ class LocalJob:
 
     def _commit(self, envelopes: list[Envelope]) -> None:
         messages: dict[str, list[Any]] = {uid: [] for uid in self._sinks}
+        counters: dict[str, int] = {}
         for envelope in envelopes:
             assert envelope.stage == DRIVER, envelope
             if envelope.kind == COMMIT:
                 messages[envelope.dest].append(pickle.loads(envelope.payload))
             elif envelope.kind == CELLS:
                 self._planner.remember(*decode_report(envelope.payload))
+            elif envelope.kind == REPORT:
+                for name, count in decode_report(envelope.payload)["counters"].items():
+                    counters[name] = counters.get(name, 0) + count
         for uid, sink in self._sinks.items():
             sink.commit(self.batch, messages[uid])
+        self._planner.observe(counters)
+        self._planner.committed(last=True)
 
     def close(self) -> None:
         """Release files."""
+        self._planner.close()
         for store in self._stores.values():
             store.close()
+        for sink in self._sinks.values():
+            sink.close()
         self._directory.cleanup()
 
 

@@ -34,7 +34,7 @@ from scurry.compile.spark.routes import route_values
 from scurry.compile.spark.session import query_session
 from scurry.compile.spark.stage_host import StageHost
 from scurry.compile.spark.worker import JobPayload, local_root, run_ingress, to_arrow
-from scurry.functions.sink import Sink
+from scurry.functions.sink import CommitterContext, Sink
 from scurry.plan.nodes import Sink as SinkNode
 from scurry.runtime.envelope import CELLS, COMMIT, REPORT, SCHEMA
 from scurry.runtime.report import decode_report
@@ -95,7 +95,8 @@ class SparkJob:
     def start(self) -> None:
         """Start the job; returns at once."""
         self._planner = BatchPlanner(self._spec, self._max_records, self._where_it_stands())
-        for sink in self._sinks.values():
+        for uid, sink in self._sinks.items():
+            sink.start(CommitterContext(uid, self._payload.checkpoint_id))
             sink.recover(self._handled + 1)
         self._thread.start()
 
@@ -188,6 +189,7 @@ class SparkJob:
                 deadline = time.monotonic() + _PATIENCE_SECONDS
             if stopping or self._planner.done:
                 if self._planned == self._handled and self._directory.committed(self._handled):
+                    self._planner.committed(last=True)
                     return
                 time.sleep(_STOP_SECONDS)
             else:
@@ -232,9 +234,11 @@ class SparkJob:
             sink.commit(batch, messages[uid])
         self._directory.write_epoch(self._planner.epoch(batch))
         self.progress.take(batch, reports, time.perf_counter() - began)
+        self._planner.observe(self.progress.last)
         with self._lock:
             self._handled = batch
         self._plan_ahead()
+        self.progress.gauges.update(self._planner.gauges())
         if self._on_progress is not None:
             self._on_progress(self.progress)
 
