@@ -83,7 +83,7 @@ def test_secrets_are_not_shown() -> None:
 
 def test_a_wrong_setting_is_named() -> None:
     source = source_builder().set_property("no.such.thing", "1").build()
-    with pytest.raises(ConfigurationError, match='property: "no.such.thing"'):
+    with pytest.raises(ConfigurationError, match=r'property: "no.such.thing"'):
         source.enumerator(1)
 
 
