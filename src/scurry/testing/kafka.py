@@ -32,22 +32,18 @@ _START_SECONDS = 60.0
 _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>scurry</groupId>
-  <artifactId>kafka-broker</artifactId>
+  <artifactId>jars</artifactId>
   <version>1</version>
   <packaging>pom</packaging>
   <dependencies>
-    <dependency>
-      <groupId>org.apache.kafka</groupId>
-      <artifactId>kafka_2.13</artifactId>
-      <version>{version}</version>
-    </dependency>
-    <dependency>
-      <groupId>org.slf4j</groupId>
-      <artifactId>slf4j-simple</artifactId>
-      <version>1.7.36</version>
-    </dependency>
-  </dependencies>
+{dependencies}  </dependencies>
 </project>
+"""
+_DEPENDENCY = """    <dependency>
+      <groupId>{}</groupId>
+      <artifactId>{}</artifactId>
+      <version>{}</version>
+    </dependency>
 """
 
 
@@ -57,28 +53,35 @@ class ServerMissing(Exception):
 
 def kafka_jars() -> Path:
     """The directory of the broker's jars, fetched by Maven if it is not there yet."""
+    coordinates = (f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}", "org.slf4j:slf4j-simple:1.7.36")
+    return maven_jars(f"kafka-{KAFKA_VERSION}", *coordinates)
+
+
+def maven_jars(name: str, *coordinates: str) -> Path:
+    """The directory ``name`` of the cache, which holds those artifacts and all they need."""
     cache = Path(os.environ.get("SCURRY_CACHE", Path.home() / ".cache" / "scurry"))
-    place = cache / f"kafka-{KAFKA_VERSION}"
+    place = cache / name
     if (place / "complete").exists():
         return place
     if shutil.which("mvn") is None:
-        raise ServerMissing("there is no Kafka broker: mvn, which fetches its jars, is not here")
+        raise ServerMissing(f"mvn, which would fetch the jars of {name}, is not here")
     place.mkdir(parents=True, exist_ok=True)
     with _locked(place / "lock"):
         if not (place / "complete").exists():
-            _fetch(place)
+            _fetch(place, coordinates)
     return place
 
 
-def _fetch(place: Path) -> None:
+def _fetch(place: Path, coordinates: tuple[str, ...]) -> None:
     pom = place / "pom.xml"
-    pom.write_text(_POM.format(version=KAFKA_VERSION))
+    entries = "".join(_DEPENDENCY.format(*one.split(":")) for one in coordinates)
+    pom.write_text(_POM.format(dependencies=entries))
     command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies"]
     command += [f"-DoutputDirectory={place}", "-DincludeScope=runtime"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         reason = (done.stdout + done.stderr).strip().splitlines()[:1] or ["no reason given"]
-        raise ServerMissing(f"there is no Kafka broker: mvn could not fetch it: {reason[0]}")
+        raise ServerMissing(f"mvn could not fetch the jars of {place.name}: {reason[0]}")
     (place / "complete").touch()
 
 
