@@ -96,6 +96,7 @@ class BatchPlanner:
             source.uid: source.source.enumerator(source.tasks) for source in job.sources
         }
         self._positions: dict[str, Any] = {}
+        #: where the sources stood before the last planned batch
         self._partitions: dict[tuple[str, str], PartitionState] = {}
         self._finished: set[str] = set()
         self._announced_end = False
@@ -224,6 +225,20 @@ class BatchPlanner:
             self._wake,
             operators=self._operators,
         )
+
+    def observe(self, counters: Mapping[str, int]) -> None:
+        """The tasks of the last planned batch report what they counted."""
+        for uid, enumerator in self._enumerators.items():
+            records = counters.get(f"read:{uid}", 0) + counters.get(f"rejected:{uid}", 0)
+            enumerator.observed(records, counters.get(f"read_bytes:{uid}", 0))
+
+    def gauges(self) -> dict[str, int]:
+        """What the sources show of themselves, as ``name:<uid>``."""
+        return {
+            f"{name}:{uid}": value
+            for uid, enumerator in self._enumerators.items()
+            for name, value in enumerator.gauges().items()
+        }
 
     def committed(self) -> None:
         """The last planned batch is durable."""
