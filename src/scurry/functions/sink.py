@@ -12,7 +12,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
 
 EXACTLY_ONCE = "exactly-once"
 AT_LEAST_ONCE = "at-least-once"
@@ -27,12 +30,47 @@ class WriterContext:
     parallelism: int
 
 
+@dataclass(frozen=True)
+class SinkContext:
+    """A sink's place in the job, on the driver. ``job_id`` stays the same across restarts from the
+    same checkpoint, and no other job has it: batch ids are numbers *of that job*."""
+
+    job_id: str
+    uid: str
+
+    @property
+    def name(self) -> str:
+        """Identifies the sink among all sinks of all jobs."""
+        return f"{self.job_id}/{self.uid}"
+
+
+class Records(Protocol):
+    """Records on their way into a writer: as Python objects, and as columns if held that way."""
+
+    @property
+    def rows(self) -> list[Any]:
+        """The records, in order."""
+
+    @property
+    def columns(self) -> pa.RecordBatch | None:
+        """The same as Arrow columns, None where that would have to be computed."""
+
+    @property
+    def ts(self) -> np.ndarray[Any, np.dtype[np.int64]] | None:
+        """Event timestamps in milliseconds, None if the records have none."""
+
+
 class SinkWriter(ABC):
     """The worker's half of a sink."""
 
     @abstractmethod
     def write(self, rows: list[Any]) -> None:
         """Take records, in order."""
+
+    def write_records(self, records: Records, now: int) -> None:
+        """What is really called; by default it hands the rows to :meth:`write`. ``now`` is the time
+        of the micro-batch: the same again when the batch is repeated."""
+        self.write(records.rows)
 
     @abstractmethod
     def prepare(self) -> Any:
@@ -51,6 +89,9 @@ class Sink(ABC):
     @abstractmethod
     def create_writer(self, context: WriterContext) -> SinkWriter:
         """A writer, made in a worker."""
+
+    def open(self, context: SinkContext) -> None:
+        """Called on the driver when a job starts, before :meth:`recover`."""
 
     def commit(self, batch_id: int, messages: list[Any]) -> None:
         """Called on the driver once all writers of batch ``batch_id`` have prepared. May be called

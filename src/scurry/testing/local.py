@@ -6,6 +6,7 @@ import copy
 import itertools
 import pickle
 import tempfile
+import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from scurry.compile.job import CompiledJob
 from scurry.compile.planner import BatchPlanner, Epoch
 from scurry.datastream.data_stream import DataStream
 from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
+from scurry.functions.sink import SinkContext
 from scurry.plan.nodes import Sink as SinkNode
 from scurry.runtime.envelope import CELLS, COMMIT, DRIVER, Envelope
 from scurry.runtime.host import SlotHost
@@ -46,6 +48,10 @@ class LocalJob:
         self._sinks = {
             job.uids[node]: node.sink for node in job.graph.nodes if isinstance(node, SinkNode)
         }
+        name = uuid.uuid4().hex
+        for uid, sink in self._sinks.items():
+            sink.open(SinkContext(name, uid))
+            sink.recover(0)
         self._planner = BatchPlanner(job.spec, _PLENTY)
         self._journals: dict[tuple[int, int], MemoryJournal] = {}
         self._stores: dict[tuple[int, int], LocalStore] = {}
@@ -163,7 +169,10 @@ class LocalJob:
             sink.commit(self.batch, messages[uid])
 
     def close(self) -> None:
-        """Release files."""
+        """Release files, and let the sinks know that the job has ended."""
+        for sink in self._sinks.values():
+            sink.close()
+        self._planner.close()
         for store in self._stores.values():
             store.close()
         self._directory.cleanup()

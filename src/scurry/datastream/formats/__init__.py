@@ -1,0 +1,1 @@
+"""Formats of files and messages, under the module names PyFlink has for them."""

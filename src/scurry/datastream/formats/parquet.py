@@ -1,0 +1,7 @@
+"""Parquet."""
+
+from __future__ import annotations
+
+from scurry.connectors.files.parquet_format import ParquetColumnarRowInputFormat
+
+__all__ = ["ParquetColumnarRowInputFormat"]
