@@ -31,17 +31,15 @@ class WriterContext:
 
 
 @dataclass(frozen=True)
-class SinkContext:
-    """A sink's place in the job, on the driver. ``job_id`` stays the same across restarts from the
-    same checkpoint, and no other job has it: batch ids are numbers *of that job*."""
+class CommitterContext:
+    """A sink's place on the driver.
 
-    job_id: str
+    Batch ids count from 0 in every new checkpoint directory, so "batch 7 is committed" means
+    something only together with ``checkpoint_id``, which stays the same for the life of one.
+    """
+
     uid: str
-
-    @property
-    def name(self) -> str:
-        """Identifies the sink among all sinks of all jobs."""
-        return f"{self.job_id}/{self.uid}"
+    checkpoint_id: str
 
 
 class Records(Protocol):
@@ -67,10 +65,16 @@ class SinkWriter(ABC):
     def write(self, rows: list[Any]) -> None:
         """Take records, in order."""
 
+    def write_timed(
+        self, rows: list[Any], timestamps: np.ndarray[Any, np.dtype[np.int64]] | None
+    ) -> None:
+        """Take records with their event timestamps (the least number there is for none)."""
+        self.write(rows)
+
     def write_records(self, records: Records, now: int) -> None:
-        """What is really called; by default it hands the rows to :meth:`write`. ``now`` is the time
-        of the micro-batch: the same again when the batch is repeated."""
-        self.write(records.rows)
+        """What the engine calls, by default to the same end as :meth:`write_timed`. ``now`` is the
+        time of the micro-batch: the same again when the batch is repeated."""
+        self.write_timed(records.rows, records.ts)
 
     @abstractmethod
     def prepare(self) -> Any:
@@ -90,8 +94,8 @@ class Sink(ABC):
     def create_writer(self, context: WriterContext) -> SinkWriter:
         """A writer, made in a worker."""
 
-    def open(self, context: SinkContext) -> None:
-        """Called on the driver when a job starts, before :meth:`recover`."""
+    def start(self, context: CommitterContext) -> None:
+        """Called on the driver before anything else, each time the job is started."""
 
     def commit(self, batch_id: int, messages: list[Any]) -> None:
         """Called on the driver once all writers of batch ``batch_id`` have prepared. May be called

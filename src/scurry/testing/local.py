@@ -19,7 +19,7 @@ from scurry.compile.job import CompiledJob
 from scurry.compile.planner import BatchPlanner, Epoch
 from scurry.datastream.data_stream import DataStream
 from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
-from scurry.functions.sink import SinkContext
+from scurry.functions.sink import CommitterContext
 from scurry.plan.nodes import Sink as SinkNode
 from scurry.runtime.envelope import CELLS, COMMIT, DRIVER, Envelope
 from scurry.runtime.host import SlotHost
@@ -50,7 +50,7 @@ class LocalJob:
         }
         name = uuid.uuid4().hex
         for uid, sink in self._sinks.items():
-            sink.open(SinkContext(name, uid))
+            sink.start(CommitterContext(uid, name))
             sink.recover(0)
         self._planner = BatchPlanner(job.spec, _PLENTY)
         self._journals: dict[tuple[int, int], MemoryJournal] = {}

@@ -34,7 +34,7 @@ from scurry.compile.spark.routes import route_values
 from scurry.compile.spark.session import query_session
 from scurry.compile.spark.stage_host import StageHost
 from scurry.compile.spark.worker import JobPayload, local_root, run_ingress, to_arrow
-from scurry.functions.sink import Sink, SinkContext
+from scurry.functions.sink import CommitterContext, Sink
 from scurry.plan.nodes import Sink as SinkNode
 from scurry.runtime.envelope import CELLS, COMMIT, REPORT, SCHEMA
 from scurry.runtime.report import decode_report
@@ -96,7 +96,7 @@ class SparkJob:
         """Start the job; returns at once."""
         self._planner = BatchPlanner(self._spec, self._max_records, self._where_it_stands())
         for uid, sink in self._sinks.items():
-            sink.open(SinkContext(self._payload.checkpoint_id, uid))
+            sink.start(CommitterContext(uid, self._payload.checkpoint_id))
             sink.recover(self._handled + 1)
         self._thread.start()
 
