@@ -23,6 +23,7 @@ from scurry.common.typeinfo import Types
 from scurry.common.types import Row
 from scurry.connectors.files.avro_format import AvroSchema, fastavro
 from scurry.connectors.files.csv_schema import CsvSchema
+from scurry.connectors.records import values_of
 from scurry.runtime.columns import ElementCodec, infer_columns
 
 _COPY = 4 << 20
@@ -125,22 +126,6 @@ class CsvEncoder(Encoder):
                 "Leave out disable_quote_char()."
             )
         return f"{quote}{text.replace(quote, quote * 2)}{quote}"
-
-
-def values_of(value: Any, names: Sequence[str]) -> Sequence[Any]:
-    """The fields of a record, in the order of ``names``."""
-    if isinstance(value, dict):
-        return [value.get(name) for name in names]
-    if isinstance(value, Row) and value._names is not None:
-        return value.get_fields_by_names(names)
-    if not isinstance(value, (Row, tuple, list)):
-        try:
-            return [getattr(value, name) for name in names]
-        except AttributeError as failure:
-            raise TypeMismatchError(f"{value!r} has not the columns {list(names)}") from failure
-    if len(value) != len(names):
-        raise TypeMismatchError(f"{value!r} has {len(value)} fields, not {len(names)}")
-    return tuple(value)
 
 
 class ParquetBulkWriters:
