@@ -34,13 +34,25 @@ def check_program(graph: Graph, max_parallelism: int) -> Graph:
             )
         if isinstance(node, Timestamps):
             _check_strategy(node)
-        if isinstance(node, SideOutput) and isinstance(node.inputs[0], (Source, KeyBy, Partition)):
+        if isinstance(node, SideOutput):
+            _check_side_output(node)
+    return graph
+
+
+def _check_side_output(node: SideOutput) -> None:
+    producer = node.inputs[0]
+    if isinstance(producer, Source) and producer.source.side_outputs:
+        offered = [tag.tag_id for tag in producer.source.side_outputs]
+        if node.tag not in offered:
             raise ProgramError(
                 f"get_side_output({node.tag!r}) at {node.location} was called on "
-                f"{node.inputs[0].name!r}, which has no side outputs; call it on the stream that "
-                "process(...) returned."
+                f"{producer.name!r}, whose side outputs are {offered}."
             )
-    return graph
+    elif isinstance(producer, (Source, KeyBy, Partition)):
+        raise ProgramError(
+            f"get_side_output({node.tag!r}) at {node.location} was called on {producer.name!r}, "
+            "which has no side outputs; call it on the stream that process(...) returned."
+        )
 
 
 def _check_strategy(node: Timestamps) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from scurry.compile.checks import check_program
 from scurry.compile.operators import make_for
@@ -46,7 +45,7 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
     for node in graph.operators:
         main, side = wires.get(node, {}).get(None, ()), _side(wires.get(node, {}))
         if isinstance(node, Source):
-            sources.append(_source_spec(node, uids[node], layout, tuple(main)))
+            sources.append(_source_spec(node, uids[node], layout, tuple(main), side))
         else:
             operators[uids[node]] = OperatorSpec(
                 uid=uids[node],
@@ -92,7 +91,13 @@ def _side(outgoing: Outgoing) -> dict[str, tuple[Wire, ...]]:
     return {tag: tuple(wires) for tag, wires in outgoing.items() if tag is not None}
 
 
-def _source_spec(node: Source, uid: str, layout: Layout, outputs: tuple[Any, ...]) -> SourceSpec:
+def _source_spec(
+    node: Source,
+    uid: str,
+    layout: Layout,
+    outputs: tuple[Wire, ...],
+    side_outputs: Mapping[str, tuple[Wire, ...]],
+) -> SourceSpec:
     return SourceSpec(
         uid=uid,
         name=node.name,
@@ -100,4 +105,5 @@ def _source_spec(node: Source, uid: str, layout: Layout, outputs: tuple[Any, ...
         tasks=layout.parallelism[node],
         outputs=outputs,
         type_info=node.type_info,
+        side_outputs=side_outputs,
     )

@@ -9,6 +9,7 @@ where to go on.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -48,6 +49,8 @@ class BatchPlanner:
             source.uid: source.source.enumerator(source.tasks) for source in job.sources
         }
         self._positions: dict[str, Any] = {}
+        #: where the sources stood before the last planned batch
+        self._before: dict[str, Any] = {}
         self._partitions: dict[tuple[str, str], PartitionState] = {}
         self._finished: set[str] = set()
         self._announced_end = False
@@ -80,6 +83,7 @@ class BatchPlanner:
         ending = {uid for uid, read in reads.items() if read.finished}
         if not ending and not any(read.ranges for read in reads.values()):
             return None
+        self._before = dict(self._positions)
         for uid, read in reads.items():
             self._positions[uid] = read.position
         self._finished |= ending
@@ -126,10 +130,26 @@ class BatchPlanner:
             batch, dict(self._positions), list(self._partitions.values()), sorted(self._finished)
         )
 
-    def committed(self) -> None:
-        """The last planned batch is durable."""
+    def observe(self, counters: Mapping[str, int]) -> None:
+        """The tasks of the last planned batch report what they counted."""
         for uid, enumerator in self._enumerators.items():
-            enumerator.committed(self._positions[uid])
+            records = counters.get(f"read:{uid}", 0) + counters.get(f"rejected:{uid}", 0)
+            enumerator.observed(records, counters.get(f"read_bytes:{uid}", 0))
+
+    def gauges(self) -> dict[str, int]:
+        """What the sources show of themselves, as ``name:<uid>``."""
+        return {
+            f"{name}:{uid}": value
+            for uid, enumerator in self._enumerators.items()
+            for name, value in enumerator.gauges().items()
+        }
+
+    def committed(self, last: bool = False) -> None:
+        """All batches before the last planned one are durable; with ``last`` that one too."""
+        positions = self._positions if last else self._before
+        for uid, enumerator in self._enumerators.items():
+            if uid in positions:
+                enumerator.committed(positions[uid])
 
     def close(self) -> None:
         """The job has ended."""

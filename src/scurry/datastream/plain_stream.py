@@ -245,7 +245,7 @@ class DataStream(Step):
         step = Transformation(
             nodes.SideOutput,
             f"Side Output {output_tag.tag_id}",
-            [self._transformation],
+            [self._transformation.part_of or self._transformation],
             output_tag.type_info,
             tag=output_tag.tag_id,
         )

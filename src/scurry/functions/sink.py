@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +20,17 @@ import pyarrow as pa
 
 EXACTLY_ONCE = "exactly-once"
 AT_LEAST_ONCE = "at-least-once"
+
+
+class DeliveryGuarantee(Enum):
+    """How often an element may arrive.
+
+    ``NONE`` lets elements be lost or doubled in Flink; connectors here may give more than that.
+    """
+
+    EXACTLY_ONCE = 0
+    AT_LEAST_ONCE = 1
+    NONE = 2
 
 
 @dataclass(frozen=True)

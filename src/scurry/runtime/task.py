@@ -36,10 +36,12 @@ class Task:
         self._trace(uid, self._outputs(self.job.operators[uid]), _from_head(uid))
         return operator
 
-    def add_source(self, source: SourceSpec) -> list[Consumer]:
-        """Make the chain behind a source; returns what consumes the source's batches."""
-        consumers = self._consumers(source, "", source.outputs)
-        self._trace(source.uid, [("", source.outputs)], _from_head(source.uid))
+    def add_source(self, source: SourceSpec) -> dict[str, list[Consumer]]:
+        """Make the chain behind a source; returns what consumes the batches of its outputs, by
+        tag, the main output's being empty."""
+        outputs = self._outputs(source)
+        consumers = {tag: self._consumers(source, tag, wires) for tag, wires in outputs}
+        self._trace(source.uid, outputs, _from_head(source.uid))
         return consumers
 
     def open(self) -> None:
@@ -80,7 +82,7 @@ class Task:
         self._router_at[sender.uid, tag, at] = router
         return router.send
 
-    def _outputs(self, spec: OperatorSpec) -> list[tuple[str, tuple[Wire, ...]]]:
+    def _outputs(self, spec: OperatorSpec | SourceSpec) -> list[tuple[str, tuple[Wire, ...]]]:
         return [("", spec.outputs), *spec.side_outputs.items()]
 
     def _trace(

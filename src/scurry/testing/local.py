@@ -21,7 +21,7 @@ from scurry.datastream.data_stream import DataStream
 from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
 from scurry.functions.sink import CommitterContext
 from scurry.plan.nodes import Sink as SinkNode
-from scurry.runtime.envelope import CELLS, COMMIT, DRIVER, Envelope
+from scurry.runtime.envelope import CELLS, COMMIT, DRIVER, REPORT, Envelope
 from scurry.runtime.host import SlotHost
 from scurry.runtime.ingress import IngressTask, decode_plan, encode_plan
 from scurry.runtime.report import decode_report
@@ -48,11 +48,11 @@ class LocalJob:
         self._sinks = {
             job.uids[node]: node.sink for node in job.graph.nodes if isinstance(node, SinkNode)
         }
-        name = uuid.uuid4().hex
-        for uid, sink in self._sinks.items():
-            sink.start(CommitterContext(uid, name))
-            sink.recover(0)
         self._planner = BatchPlanner(job.spec, _PLENTY)
+        identity = uuid.uuid4().hex
+        for uid, sink in self._sinks.items():
+            sink.start(CommitterContext(uid, identity))
+            sink.recover(0)
         self._journals: dict[tuple[int, int], MemoryJournal] = {}
         self._stores: dict[tuple[int, int], LocalStore] = {}
         self._hosts: dict[tuple[int, int], SlotHost] = {}
@@ -159,22 +159,28 @@ class LocalJob:
 
     def _commit(self, envelopes: list[Envelope]) -> None:
         messages: dict[str, list[Any]] = {uid: [] for uid in self._sinks}
+        counters: dict[str, int] = {}
         for envelope in envelopes:
             assert envelope.stage == DRIVER, envelope
             if envelope.kind == COMMIT:
                 messages[envelope.dest].append(pickle.loads(envelope.payload))
             elif envelope.kind == CELLS:
                 self._planner.remember(*decode_report(envelope.payload))
+            elif envelope.kind == REPORT:
+                for name, count in decode_report(envelope.payload)["counters"].items():
+                    counters[name] = counters.get(name, 0) + count
         for uid, sink in self._sinks.items():
             sink.commit(self.batch, messages[uid])
+        self._planner.observe(counters)
+        self._planner.committed(last=True)
 
     def close(self) -> None:
         """Release files, and let the sinks know that the job has ended."""
-        for sink in self._sinks.values():
-            sink.close()
         self._planner.close()
         for store in self._stores.values():
             store.close()
+        for sink in self._sinks.values():
+            sink.close()
         self._directory.cleanup()
 
 

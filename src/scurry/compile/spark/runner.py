@@ -189,6 +189,7 @@ class SparkJob:
                 deadline = time.monotonic() + _PATIENCE_SECONDS
             if stopping or self._planner.done:
                 if self._planned == self._handled and self._directory.committed(self._handled):
+                    self._planner.committed(last=True)
                     return
                 time.sleep(_STOP_SECONDS)
             else:
@@ -233,9 +234,11 @@ class SparkJob:
             sink.commit(batch, messages[uid])
         self._directory.write_epoch(self._planner.epoch(batch))
         self.progress.take(batch, reports, time.perf_counter() - began)
+        self._planner.observe(self.progress.last)
         with self._lock:
             self._handled = batch
         self._plan_ahead()
+        self.progress.gauges.update(self._planner.gauges())
         if self._on_progress is not None:
             self._on_progress(self.progress)
 
