@@ -14,6 +14,7 @@ from scurry.plan.nodes import (
     Partition,
     Reduce,
     SideOutput,
+    Sink,
     Source,
     Window,
 )
@@ -29,6 +30,7 @@ def check_program(graph: Graph, max_parallelism: int) -> Graph:
             "stream with print(), sink_to(...) or execute_and_collect()."
         )
     _check_uids(graph)
+    _check_sinks(graph)
     for node in graph.nodes:
         _check_parallelism(node, max_parallelism)
         if isinstance(node, _KEYED) and not _is_keyed(node):
@@ -73,6 +75,20 @@ def _check_uids(graph: Graph) -> None:
                 f"{node.name!r} ({node.location}). A uid names an operator's state; give each "
                 "operator its own."
             )
+
+
+def _check_sinks(graph: Graph) -> None:
+    owners: dict[int, Sink] = {}
+    for node in graph.nodes:
+        if isinstance(node, Sink):
+            other = owners.setdefault(id(node.sink), node)
+            if other is not node:
+                raise ProgramError(
+                    f"One {type(node.sink).__name__} object is the sink of two streams, "
+                    f"{other.name!r} ({other.location}) and {node.name!r} ({node.location}). A "
+                    "sink remembers which batches it has committed: make one for each stream, or "
+                    "union the streams."
+                )
 
 
 def _check_parallelism(node: Node, max_parallelism: int) -> None:

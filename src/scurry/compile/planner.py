@@ -181,7 +181,8 @@ class BatchPlanner:
         used: dict[str, int] = {}
         for rank, place in enumerate(sorted(self._partitions)):
             state = self._partitions[place]
-            state.ended = state.ended or place[0] in ending
+            ended = place[0] in ending or (place[0] in reads and place[1] in reads[place[0]].ended)
+            state.ended = state.ended or ended
             number = used[place[0]] = used.get(place[0], -1) + 1
             shares.setdefault(number % tasks[place[0]], []).append(
                 PartitionPlan(*place, rank, ranges.get(place, []), dict(state.cells), state.ended)

@@ -189,7 +189,7 @@ class LocalJob:
         self._planner.committed()
 
     def close(self) -> None:
-        """Release files."""
+        """Release files, and let the sinks know that the job has ended."""
         self._planner.close()
         for store in self._stores.values():
             store.close()
