@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from scurry.datastream.connected_streams import ConnectedStreams
     from scurry.datastream.keyed_stream import KeyedStream
     from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from scurry.datastream.window_join import CoGroupedStreams, JoinedStreams
     from scurry.datastream.windowed_stream import AllWindowedStream
 
 S = TypeVar("S", bound="Step")
@@ -218,6 +219,22 @@ class DataStream(Step):
             raise ProgramError(f"{operation} takes streams, got {stream!r}.")
         if stream._environment is not self._environment:
             raise ProgramError(f"{operation} takes streams of one environment only.")
+
+    def join(self, other_stream: DataStream) -> JoinedStreams:
+        """Join elements that share a key and a window:
+        ``a.join(b).where(key).equal_to(key).window(assigner).apply(function)``."""
+        from scurry.datastream.window_join import JoinedStreams
+
+        self._check_partner("join", other_stream)
+        return JoinedStreams(self, other_stream)
+
+    def co_group(self, other_stream: DataStream) -> CoGroupedStreams:
+        """Group the elements of two streams by key and window:
+        ``a.co_group(b).where(key).equal_to(key).window(assigner).apply(function)``."""
+        from scurry.datastream.window_join import CoGroupedStreams
+
+        self._check_partner("co_group", other_stream)
+        return CoGroupedStreams(self, other_stream)
 
     def shuffle(self) -> DataStream:
         """Spread elements over the slots of the next operator as if at random."""
