@@ -33,6 +33,7 @@ from scurry.functions.co_process import (
     CoProcessFunction,
     KeyedCoProcessFunction,
 )
+from scurry.functions.contexts import TimerService
 from scurry.functions.joins import ProcessJoinFunction
 from scurry.functions.sink import Sink, SinkWriter, WriterContext
 from scurry.functions.source import (
@@ -75,5 +76,6 @@ __all__ = [
     "Source",
     "SourceBatch",
     "SourceEnumerator",
+    "TimerService",
     "WriterContext",
 ]
