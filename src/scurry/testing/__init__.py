@@ -2,7 +2,7 @@
 
 Three ways to test, from the smallest to the real thing:
 
-* :class:`OperatorHarness` runs one function on a virtual clock: elements, watermarks and processing
+* :class:`OperatorHarness` (with :class:`TwoInputHarness`) runs one function on a virtual clock: elements, watermarks and processing
   time go in; records, side outputs, state and timers can be looked at.
 * :func:`run_local` and :func:`collect_local` run a whole program in this process, with no JVM, the
   input cut into micro-batches as told, restarting or crashing between them if wanted.
@@ -20,5 +20,13 @@ from __future__ import annotations
 from scurry.testing.local import LocalJob, collect_local, run_local
 from scurry.testing.operator_harness import OperatorHarness
 from scurry.testing.sinks import ListSink
+from scurry.testing.two_input_harness import TwoInputHarness
 
-__all__ = ["ListSink", "LocalJob", "OperatorHarness", "collect_local", "run_local"]
+__all__ = [
+    "ListSink",
+    "LocalJob",
+    "OperatorHarness",
+    "TwoInputHarness",
+    "collect_local",
+    "run_local",
+]

@@ -42,7 +42,7 @@ class OperatorHarness:
         key_selector: Callable[[Any], Any] | None = None,
         max_parallelism: int = 128,
     ) -> None:
-        _check(function, key_selector)
+        self._check(function, key_selector)
         self._function = cloudpickle.dumps(function)
         self._select = key_selector
         self._max_parallelism = max_parallelism
@@ -60,15 +60,24 @@ class OperatorHarness:
         name = type(function).__name__
         self._store = SlotStore(self._local, self._max_parallelism)
         spec = OperatorSpec(uid=_UID, name=name, make=lambda spec: self._operator)
-        if isinstance(function, KeyedProcessFunction):
-            self._operator: Operator = KeyedProcessOperator(spec, function)
-        else:
-            self._operator = ProcessOperator(spec, function)
+        self._operator = self._make_operator(spec, function)
         self._operator.wire([self._take], _Listening(self._side))
         self._context = TaskContext(0, 1, self._max_parallelism, store=self._store)
         self._begin()
         self._operator.open(self._context)
         self._operator.begin(self._watermark)
+
+    def _make_operator(self, spec: OperatorSpec, function: Any) -> Operator:
+        if isinstance(function, KeyedProcessFunction):
+            return KeyedProcessOperator(spec, function)
+        return ProcessOperator(spec, function)
+
+    def _check(self, function: Any, key_selector: Callable[[Any], Any] | None) -> None:
+        name = type(function).__name__
+        if not isinstance(function, (KeyedProcessFunction, ProcessFunction)):
+            raise ProgramError(f"The harness runs process functions, not {name}.")
+        if isinstance(function, KeyedProcessFunction) and key_selector is None:
+            raise ProgramError(f"{name} is keyed: give the harness a key_selector.")
 
     def _begin(self) -> None:
         self._store.begin(self._journal)
@@ -95,14 +104,18 @@ class OperatorHarness:
 
     def process_element(self, value: Any, timestamp: int | None = None) -> None:
         """An element arrives."""
+        self._operator.process(self._batch(value, timestamp, self._select))
+
+    def _batch(
+        self, value: Any, timestamp: int | None, select: Callable[[Any], Any] | None
+    ) -> Batch:
         stamp = NO_TIMESTAMP if timestamp is None else timestamp
-        batch = Batch(
+        return Batch(
             [value],
-            keys=None if self._select is None else [freeze(self._select(value))],
+            keys=None if select is None else [freeze(select(value))],
             ts=np.array([stamp], dtype=np.int64),
             wm=np.array([self._watermark], dtype=np.int64),
         )
-        self._operator.process(batch)
 
     def process_watermark(self, watermark: int) -> None:
         """The watermark arrives; due event-time timers fire."""
@@ -154,14 +167,6 @@ class OperatorHarness:
         self._operator.close()
         self._local.close()
         self._directory.cleanup()
-
-
-def _check(function: Any, key_selector: Callable[[Any], Any] | None) -> None:
-    name = type(function).__name__
-    if not isinstance(function, (KeyedProcessFunction, ProcessFunction)):
-        raise ProgramError(f"The harness runs process functions, not {name}.")
-    if isinstance(function, KeyedProcessFunction) and key_selector is None:
-        raise ProgramError(f"{name} is keyed: give the harness a key_selector.")
 
 
 class _Listening(dict[str, Any]):
