@@ -2,8 +2,9 @@
 
 Three ways to test, from the smallest to the real thing:
 
-* :class:`OperatorHarness` (with :class:`TwoInputHarness`) runs one function on a virtual clock: elements, watermarks and processing
-  time go in; records, side outputs, state and timers can be looked at.
+* :class:`OperatorHarness`, for two inputs :class:`TwoInputHarness`, runs one function on a virtual
+  clock: elements, watermarks and processing time go in; records, side outputs, state and timers can
+  be looked at.
 * :func:`run_local` and :func:`collect_local` run a whole program in this process, with no JVM, the
   input cut into micro-batches as told, restarting or crashing between them if wanted.
 * :func:`scurry.testing.spark.collect_on_spark` runs the same program on a local Spark.
