@@ -72,7 +72,13 @@ def brute_force(data: list[Any], bound: int) -> dict[str, list[Any]]:
     timers: set[tuple[int, str]] = set()
     out: dict[str, list[Any]] = defaultdict(list)
 
+    current = -float("inf")
+
     def fire(watermark: float) -> None:
+        nonlocal current
+        if watermark <= current:
+            return  # a timer set behind the watermark waits until it moves again
+        current = watermark
         for time, key in sorted(t for t in timers if t[0] <= watermark):
             timers.discard((time, key))
             out[key].append((key, "timer", time, sums[key], tuple(times[key])))

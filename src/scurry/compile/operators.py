@@ -22,6 +22,7 @@ from scurry.runtime.stateless import (
     MapOperator,
     ProcessOperator,
 )
+from scurry.runtime.windowing.choice import window_operator
 
 Make = Callable[[OperatorSpec], Operator]
 
@@ -57,6 +58,7 @@ _LOWERINGS: dict[type[nodes.Node], Callable[[Any], Make]] = {
         IntervalJoinOperator, node.function, node.lower, node.upper, node.late
     ),
     nodes.Reduce: lambda node: MakeOperator(ReduceOperator, node.function),
+    nodes.Window: lambda node: MakeOperator(window_operator, node.windowing),
     nodes.Sink: lambda node: MakeOperator(SinkOperator, node.sink),
 }
 

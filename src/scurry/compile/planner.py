@@ -9,6 +9,7 @@ where to go on.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -25,7 +26,7 @@ class PartitionState(msgspec.Struct):
 
     source: str
     partition: str
-    cells: dict[str, int] = {}
+    cells: dict[str, Any] = {}
     ended: bool = False
 
 
@@ -76,6 +77,10 @@ class Epoch(msgspec.Struct):
     positions: dict[str, Any]
     partitions: list[PartitionState]
     finished: list[str] = []
+    #: processing time of the last planned batch
+    now: int = 0
+    #: when a batch is due even if there is nothing to read, for timers and idle sources
+    wake: int | None = None
     version: int = 1
     operators: OperatorStates = msgspec.field(default_factory=OperatorStates)
 
@@ -91,13 +96,17 @@ class BatchPlanner:
             source.uid: source.source.enumerator(source.tasks) for source in job.sources
         }
         self._positions: dict[str, Any] = {}
+        #: where the sources stood before the last planned batch
         self._partitions: dict[tuple[str, str], PartitionState] = {}
         self._finished: set[str] = set()
         self._announced_end = False
+        self._now = 0
+        self._wake: int | None = None
         self._operators = OperatorStates()
         if epoch is not None:
+            self._now, self._wake = epoch.now, epoch.wake
             self._operators = epoch.operators
-            self._operators.fit(max(source.tasks for source in job.sources))
+            self._operators.fit(job.ingress_tasks)
             self._positions = dict(epoch.positions)
             known = set(self._enumerators)
             self._partitions = {
@@ -118,20 +127,41 @@ class BatchPlanner:
         """The tasks of micro-batch ``batch``, None if there is nothing to do yet."""
         if self._announced_end:
             return None
+        held_back = self._held_back()
         reads = {
             uid: enumerator.plan(self._positions[uid], self.max_records)
             for uid, enumerator in self._enumerators.items()
-            if uid not in self._finished
+            if uid not in self._finished and uid not in held_back
         }
         ending = {uid for uid, read in reads.items() if read.finished}
-        if not ending and not any(read.ranges for read in reads.values()):
+        now = max(self._now, int(time.time() * 1000) if now is None else now)
+        due = self._wake is not None and self._wake <= now
+        if not due and not ending and not any(read.ranges for read in reads.values()):
             return None
+        self._now, self._wake = now, None
         for uid, read in reads.items():
             self._positions[uid] = read.position
         self._finished |= ending
         self._announced_end = len(self._finished) == len(self._enumerators)
-        now = int(time.time() * 1000) if now is None else now
         return self._tasks(batch, now, reads, ending)
+
+    def _held_back(self) -> set[str]:
+        """The sources that are too far ahead of their alignment group."""
+        groups: dict[str, dict[str, tuple[int, int]]] = {}
+        for uid, (group, drift, cell) in self._job.options.get("alignment", {}).items():
+            marks = [
+                state.cells[cell]
+                for (source, _), state in self._partitions.items()
+                if source == uid and cell in state.cells and not state.ended
+            ]
+            if marks:
+                groups.setdefault(group, {})[uid] = (min(marks), drift)
+        return {
+            uid
+            for members in groups.values()
+            for uid, (mark, drift) in members.items()
+            if mark > min(least for least, _ in members.values()) + drift
+        }
 
     def _tasks(
         self, batch: int, now: int, reads: dict[str, ReadPlan], ending: set[str]
@@ -171,9 +201,14 @@ class BatchPlanner:
             for task in sorted(shares)
         ]
 
-    def remember(self, source: str, partition: str, cells: dict[str, int]) -> None:
+    def remember(self, source: str, partition: str, cells: dict[str, Any]) -> None:
         """The ingress reports what a partition's cells have become."""
         self._partitions[source, partition].cells = cells
+
+    def take_wishes(self, reports: Iterable[Mapping[str, Any]]) -> None:
+        """The tasks report when they want a batch even if there is nothing to read."""
+        wishes = [report["wake"] for report in reports if report.get("wake") is not None]
+        self._wake = min(wishes, default=None)
 
     def remember_operators(self, report: OperatorReport) -> None:
         """A task reports what its operator states have become."""
@@ -186,8 +221,24 @@ class BatchPlanner:
             dict(self._positions),
             list(self._partitions.values()),
             sorted(self._finished),
+            self._now,
+            self._wake,
             operators=self._operators,
         )
+
+    def observe(self, counters: Mapping[str, int]) -> None:
+        """The tasks of the last planned batch report what they counted."""
+        for uid, enumerator in self._enumerators.items():
+            records = counters.get(f"read:{uid}", 0) + counters.get(f"rejected:{uid}", 0)
+            enumerator.observed(records, counters.get(f"read_bytes:{uid}", 0))
+
+    def gauges(self) -> dict[str, int]:
+        """What the sources show of themselves, as ``name:<uid>``."""
+        return {
+            f"{name}:{uid}": value
+            for uid, enumerator in self._enumerators.items()
+            for name, value in enumerator.gauges().items()
+        }
 
     def committed(self) -> None:
         """The last planned batch is durable."""

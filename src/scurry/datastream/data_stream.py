@@ -7,8 +7,10 @@ from scurry.datastream.closeable import CloseableIterator
 from scurry.datastream.connected_streams import ConnectedStreams
 from scurry.datastream.keyed_stream import KeyedStream
 from scurry.datastream.plain_stream import DataStream, DataStreamSink
+from scurry.datastream.windowed_stream import AllWindowedStream, WindowedStream
 
 __all__ = [
+    "AllWindowedStream",
     "BroadcastConnectedStream",
     "BroadcastStream",
     "CloseableIterator",
@@ -16,4 +18,5 @@ __all__ = [
     "DataStream",
     "DataStreamSink",
     "KeyedStream",
+    "WindowedStream",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scurry.functions import (
     AggregateFunction,
+    AllWindowFunction,
     FilterFunction,
     FlatMapFunction,
     Function,
@@ -12,9 +13,12 @@ from scurry.functions import (
     KeySelector,
     MapFunction,
     Partitioner,
+    ProcessAllWindowFunction,
     ProcessFunction,
+    ProcessWindowFunction,
     ReduceFunction,
     RuntimeContext,
+    WindowFunction,
 )
 from scurry.functions.broadcast import (
     BaseBroadcastProcessFunction,
@@ -46,6 +50,7 @@ from scurry.functions.source import (
 
 __all__ = [
     "AggregateFunction",
+    "AllWindowFunction",
     "BaseBroadcastProcessFunction",
     "BroadcastProcessFunction",
     "CheckpointedFunction",
@@ -65,8 +70,10 @@ __all__ = [
     "MapFunction",
     "OperatorStateStore",
     "Partitioner",
+    "ProcessAllWindowFunction",
     "ProcessFunction",
     "ProcessJoinFunction",
+    "ProcessWindowFunction",
     "ReadPlan",
     "ReadRange",
     "ReduceFunction",
@@ -77,5 +84,6 @@ __all__ = [
     "SourceBatch",
     "SourceEnumerator",
     "TimerService",
+    "WindowFunction",
     "WriterContext",
 ]

@@ -27,12 +27,14 @@ from scurry.functions.sink import Sink
 from scurry.plan import nodes
 from scurry.runtime.selectors import FieldSelector
 from scurry.state.states import MapStateDescriptor
+from scurry.windowing.assigners import WindowAssigner
 
 if TYPE_CHECKING:
     from scurry.datastream.broadcast_stream import BroadcastConnectedStream, BroadcastStream
     from scurry.datastream.connected_streams import ConnectedStreams
     from scurry.datastream.keyed_stream import KeyedStream
     from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from scurry.datastream.windowed_stream import AllWindowedStream
 
 S = TypeVar("S", bound="Step")
 
@@ -169,6 +171,19 @@ class DataStream(Step):
         )
         return KeyedStream(self._environment, step, self)
 
+    def window_all(self, window_assigner: WindowAssigner[Any, Any]) -> AllWindowedStream:
+        """Group all elements into windows, whatever their key: one slot does all the work."""
+        from scurry.datastream.windowed_stream import AllWindowedStream
+
+        return AllWindowedStream(self, window_assigner)
+
+    def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream:
+        """Group all elements by count: ``size`` of them, one group every ``slide`` elements (every
+        ``size`` if that is 0)."""
+        from scurry.datastream.windowed_stream import AllWindowedStream, count_assigner
+
+        return AllWindowedStream(self, count_assigner(size, slide))
+
     def union(self, *streams: DataStream) -> DataStream:
         """This stream and others as one; elements of one stream stay in order."""
         for stream in streams:
@@ -292,7 +307,7 @@ class DataStream(Step):
         step = Transformation(
             nodes.SideOutput,
             f"Side Output {output_tag.tag_id}",
-            [self._transformation],
+            [self._transformation.part_of or self._transformation],
             output_tag.type_info,
             tag=output_tag.tag_id,
         )

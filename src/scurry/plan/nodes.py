@@ -32,6 +32,7 @@ from scurry.functions.transforms import (
     ReduceFunction,
 )
 from scurry.state.states import MapStateDescriptor
+from scurry.windowing.spec import WindowSpec
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -158,6 +159,13 @@ class KeyedBroadcastProcess(TwoInputs):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Window(Operator):
+    """Windows of each key: assigner, trigger and functions."""
+
+    windowing: WindowSpec
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class IntervalJoin(TwoInputs):
     """Joins elements of equal keys: right ones ``lower`` to ``upper`` ms after left ones."""
 
@@ -207,6 +215,7 @@ class SideOutput(Node):
 STATEFUL = (
     KeyedProcess,
     Reduce,
+    Window,
     KeyedCoProcess,
     BroadcastProcess,
     KeyedBroadcastProcess,

@@ -16,7 +16,7 @@ from scurry.common.errors import ProgramError
 from scurry.functions.joins import JoinContext, ProcessJoinFunction
 from scurry.functions.output_tag import OutputTag
 from scurry.runtime.batch import MIN_WATERMARK, Batch, Longs
-from scurry.runtime.emission import Output
+from scurry.runtime.emissions import Emissions
 from scurry.runtime.keyed import KeyedFunctionOperator
 from scurry.runtime.keyed_context import KeyedContext
 from scurry.runtime.operator import TaskContext, by_port
@@ -147,7 +147,7 @@ class IntervalJoinOperator(KeyedFunctionOperator):
             if buffer.contains(stamp):
                 buffer.remove(stamp)
 
-    def _flush(self, output: Output, batch: Batch | None) -> None:
+    def _flush(self, output: Emissions, batch: Batch | None) -> None:
         placed = output.batch(batch)
         placed.ts, self._stamps = np.array(self._stamps, dtype=np.int64), []
         self.emit_tagged(placed)

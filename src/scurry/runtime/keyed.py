@@ -15,7 +15,8 @@ from scurry.functions.contexts import TimeDomain
 from scurry.functions.process import KeyedProcessFunction
 from scurry.functions.transforms import ReduceFunction
 from scurry.runtime.batch import NO_TIMESTAMP, Batch, Longs, origins
-from scurry.runtime.emission import Output, explained
+from scurry.runtime.emissions import Emissions
+from scurry.runtime.failures import explained
 from scurry.runtime.keyed_context import KeyedContext, KeyedTimerService
 from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
 from scurry.runtime.operator import Clock, Operator, TaskContext, by_port
@@ -56,7 +57,7 @@ class KeyedFunctionOperator(Operator):
         self._timers.event.begin()
         self._timers.processing.begin()
         if self._timers.processing.next_due <= self._clock.now:
-            output = self._context.collect(Output())
+            output = self._context.collect(Emissions())
             self._fire(self._timers.processing, self._clock.now, output)
             self._flush(output, None)
 
@@ -100,7 +101,7 @@ class KeyedFunctionOperator(Operator):
         assert batch.keys is not None
         scope, context, clock = self._scope, self._context, self._clock
         timers = self._timers.event
-        output = context.collect(Output())
+        output = context.collect(Emissions())
         values, source, ends = output.values, output.source, output.ends
         stamps = [NO_TIMESTAMP] * batch.size if batch.ts is None else batch.ts.tolist()
         marks = [clock.watermark] * batch.size if batch.wm is None else batch.wm.tolist()
@@ -128,13 +129,13 @@ class KeyedFunctionOperator(Operator):
         clock = self._clock
         if watermark <= clock.watermark:
             return
-        output = self._context.collect(Output())
+        output = self._context.collect(Emissions())
         if self._timers.event.next_due <= watermark:
             self._fire(self._timers.event, watermark, output)
         clock.watermark = watermark
         self._flush(output, None)
 
-    def _fire(self, timers: TimerQueue, until: int, output: Output) -> None:
+    def _fire(self, timers: TimerQueue, until: int, output: Emissions) -> None:
         """Call ``on_timer`` for all that is due, also for what these calls register."""
         scope, context, clock = self._scope, self._context, self._clock
         event_time = timers is self._timers.event
@@ -147,7 +148,7 @@ class KeyedFunctionOperator(Operator):
                 # the function sees the watermark that made the timer due; downstream, what it
                 # emits comes before that watermark
                 clock.watermark = max(clock.watermark, time)
-                output.fired.append((time, max(before, time - 1), max(time, before + 1)))
+                output.fired_at(time, before)
             else:
                 output.fired.append((time, before, before))
             output.source.append(-len(output.fired))
@@ -160,7 +161,7 @@ class KeyedFunctionOperator(Operator):
                 raise self.failed(explained(failure, self._function), what) from failure
             output.ends.append(len(output.values))
 
-    def _flush(self, output: Output, batch: Batch | None) -> None:
+    def _flush(self, output: Emissions, batch: Batch | None) -> None:
         self.emit_tagged(output.batch(batch))
 
     def close(self) -> None:

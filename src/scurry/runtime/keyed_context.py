@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from scurry.common.errors import ProgramError
 from scurry.common.keys import thaw
 from scurry.functions.contexts import TimeDomain, TimerService
 from scurry.functions.output_tag import OutputTag
 from scurry.functions.process import TimerContext
-from scurry.runtime.emission import Output
+from scurry.runtime.emissions import Emissions
 from scurry.runtime.keyed_state import store_of
 from scurry.runtime.operator import Clock, TaskContext
 from scurry.runtime.specs import OperatorSpec
-from scurry.runtime.timers import TimerQueue
-from scurry.state.slot_store import SlotStore
+from scurry.runtime.timers import EVENT, PROCESSING, timer_queue, timer_time
 from scurry.state.table import KeyScope
 
 
@@ -33,8 +30,8 @@ class KeyedTimerService(TimerService):
         self._clock = clock
         self._scope = scope
         store = store_of(task)
-        self.event = _queue(store, f"{spec.uid}\x1f#event-timers")
-        self.processing = _queue(store, f"{spec.uid}\x1f#processing-timers")
+        self.event = timer_queue(store, spec.uid, EVENT)
+        self.processing = timer_queue(store, spec.uid, PROCESSING)
 
     def current_processing_time(self) -> int:
         return self._clock.now
@@ -43,16 +40,16 @@ class KeyedTimerService(TimerService):
         return self._clock.watermark
 
     def register_event_time_timer(self, timestamp: int) -> None:
-        self.event.register(_checked(timestamp), self._scope.key)
+        self.event.register(timer_time(timestamp), self._scope.key)
 
     def register_processing_time_timer(self, timestamp: int) -> None:
-        self.processing.register(_checked(timestamp), self._scope.key)
+        self.processing.register(timer_time(timestamp), self._scope.key)
 
     def delete_event_time_timer(self, timestamp: int) -> None:
-        self.event.delete(_checked(timestamp), self._scope.key)
+        self.event.delete(timer_time(timestamp), self._scope.key)
 
     def delete_processing_time_timer(self, timestamp: int) -> None:
-        self.processing.delete(_checked(timestamp), self._scope.key)
+        self.processing.delete(timer_time(timestamp), self._scope.key)
 
 
 class KeyedContext(TimerContext):
@@ -67,7 +64,7 @@ class KeyedContext(TimerContext):
         self._domain = TimeDomain.EVENT_TIME
         self._values: list[Any] = []
 
-    def collect(self, output: Output) -> Output:
+    def collect(self, output: Emissions) -> Emissions:
         """Have what the next calls send to side outputs collected in ``output``."""
         self._values = output.values
         return output
@@ -88,16 +85,3 @@ class KeyedContext(TimerContext):
         if not isinstance(tag, OutputTag):
             raise ProgramError(f"ctx.output needs an OutputTag as its first argument, got {tag!r}.")
         self._values.append((tag, value))
-
-
-def _queue(store: SlotStore, name: str) -> TimerQueue:
-    return store.part(name, lambda: TimerQueue(name, store.local, store.max_parallelism))
-
-
-def _checked(timestamp: Any) -> int:
-    if isinstance(timestamp, (int, np.integer)) and not isinstance(timestamp, bool):
-        return int(timestamp)
-    raise ProgramError(
-        f"A timer needs a whole number of milliseconds, got {timestamp!r} "
-        f"({type(timestamp).__name__})."
-    )

@@ -41,7 +41,10 @@ def store_of(task: TaskContext) -> SlotStore:
 class KeyedRuntimeContext(RuntimeContext):
     """The runtime context of a function on a keyed stream."""
 
-    def __init__(self, spec: OperatorSpec, task: TaskContext, scope: KeyScope) -> None:
+    def __init__(
+        self, spec: OperatorSpec, task: TaskContext, scope: KeyScope, space: str = ""
+    ) -> None:
+        """``space`` keeps apart states of the same name, such as a window's and its key's."""
         super().__init__(
             spec.name,
             spec.uid,
@@ -53,6 +56,7 @@ class KeyedRuntimeContext(RuntimeContext):
         )
         self._scope = scope
         self._store = store_of(task)
+        self._space = space
         self._kinds: dict[str, type] = {}
 
     def _check(self, descriptor: Any, kind: type[D]) -> D:
@@ -70,11 +74,18 @@ class KeyedRuntimeContext(RuntimeContext):
         return descriptor
 
     def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
-        name = self._check(state_descriptor, ValueStateDescriptor).name
-        return TableValueState(self._store.table(self._uid, name), self._scope)
+        self._check(state_descriptor, ValueStateDescriptor)
+        return self._value(state_descriptor)
+
+    def _value(self, descriptor: StateDescriptor) -> TableValueState:
+        table = self._store.table(self._uid, f"{self._space}{descriptor.name}")
+        return TableValueState(table, self._scope)
+
+    def _name(self, descriptor: StateDescriptor) -> str:
+        return f"{self._uid}\x1f{self._space}{descriptor.name}"
 
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
-        name = f"{self._uid}\x1f{self._check(state_descriptor, ListStateDescriptor).name}"
+        name = self._name(self._check(state_descriptor, ListStateDescriptor))
         store = self._store
         table = store.part(
             name,
@@ -83,16 +94,15 @@ class KeyedRuntimeContext(RuntimeContext):
         return TableListState(table, self._scope)
 
     def get_map_state(self, state_descriptor: MapStateDescriptor) -> TableMapState:
-        name = f"{self._uid}\x1f{self._check(state_descriptor, MapStateDescriptor).name}"
+        name = self._name(self._check(state_descriptor, MapStateDescriptor))
         store = self._store
         table = store.part(name, lambda: MapTable(name, store.local, store.max_parallelism))
         return TableMapState(table, self._scope)
 
     def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
         descriptor = self._check(state_descriptor, ReducingStateDescriptor)
-        table = self._store.table(self._uid, descriptor.name)
         reduce = reduce_function(descriptor.reduce_function).reduce
-        return TableReducingState(TableValueState(table, self._scope), reduce)
+        return TableReducingState(self._value(descriptor), reduce)
 
     def get_aggregating_state(
         self, state_descriptor: AggregatingStateDescriptor
@@ -103,8 +113,7 @@ class KeyedRuntimeContext(RuntimeContext):
                 f"AggregatingStateDescriptor {descriptor.name!r} needs an AggregateFunction, got "
                 f"{descriptor.agg_function!r}."
             )
-        table = self._store.table(self._uid, descriptor.name)
-        return TableAggregatingState(TableValueState(table, self._scope), descriptor.agg_function)
+        return TableAggregatingState(self._value(descriptor), descriptor.agg_function)
 
     def state_of(self, descriptor: StateDescriptor) -> State:
         """The handle on the state that ``descriptor`` describes, of whatever kind."""

@@ -56,6 +56,12 @@ class TaskContext:
     operator_states: OperatorStates = field(default_factory=OperatorStates)
     #: what functions count and measure themselves
     metrics: MetricRegistry = field(default_factory=MetricRegistry)
+    #: when the next micro-batch is due even if there is nothing to read
+    wake: int | None = None
+
+    def wake_at(self, time: int) -> None:
+        """Ask for a micro-batch at processing time ``time``, whether there are records or not."""
+        self.wake = time if self.wake is None else min(self.wake, time)
 
     def count(self, name: str, amount: int) -> None:
         """Add to a counter that the driver sums over all tasks."""
@@ -64,10 +70,12 @@ class TaskContext:
     def take_report(self) -> dict[str, Any]:
         """What there is to report of this micro-batch; counters start again at zero."""
         counters, self.counters = self.counters, {}
+        wake, self.wake = self.wake, None
         return {
             "counters": counters,
             "gauges": self.gauges,
             "watermarks": self.watermarks,
+            "wake": wake,
             "metrics": self.metrics.report(),
         }
 

@@ -26,7 +26,7 @@ class SinkOperator(Operator):
             if self._writer is None:
                 self._writer = self._sink.create_writer(self._place)
                 self.start_checkpointed(self._writer)
-            self._writer.write(batch.rows)
+            self._writer.write_timed(batch.rows, batch.ts)
         except Exception as failure:
             raise self.failed(failure) from failure
         self.context.count(f"written:{self.spec.uid}", batch.size)

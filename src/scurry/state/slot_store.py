@@ -68,6 +68,11 @@ class SlotStore:
             self._parts[name] = make()
         return cast(P, self._parts[name])
 
+    @property
+    def parts(self) -> Iterable[Changing]:
+        """All parts made so far."""
+        return self._parts.values()
+
     def listed(self, uid: str, state: str) -> Listed:
         """The table of a state that is in use, of whatever kind, for listing its keys."""
         return cast(Listed, self._parts[f"{uid}\x1f{state}"])

@@ -6,6 +6,8 @@ import copy
 import itertools
 import pickle
 import tempfile
+import uuid
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +20,7 @@ from scurry.compile.job import CompiledJob
 from scurry.compile.planner import BatchPlanner, Epoch
 from scurry.datastream.data_stream import DataStream
 from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
+from scurry.functions.sink import CommitterContext
 from scurry.plan.nodes import Sink as SinkNode
 from scurry.runtime.envelope import CELLS, COMMIT, DRIVER, OPERATORS, REPORT, Envelope
 from scurry.runtime.host import SlotHost
@@ -48,6 +51,10 @@ class LocalJob:
             job.uids[node]: node.sink for node in job.graph.nodes if isinstance(node, SinkNode)
         }
         self._planner = BatchPlanner(job.spec, _PLENTY)
+        identity = uuid.uuid4().hex
+        for uid, sink in self._sinks.items():
+            sink.start(CommitterContext(uid, identity))
+            sink.recover(0)
         self._journals: dict[tuple[int, int], MemoryJournal] = {}
         self._stores: dict[tuple[int, int], LocalStore] = {}
         self._hosts: dict[tuple[int, int], SlotHost] = {}
@@ -160,7 +167,7 @@ class LocalJob:
 
     def _commit(self, envelopes: list[Envelope]) -> None:
         messages: dict[str, list[Any]] = {uid: [] for uid in self._sinks}
-        reports = []
+        reports: list[dict[str, Any]] = []
         for envelope in envelopes:
             assert envelope.stage == DRIVER, envelope
             if envelope.kind == COMMIT:
@@ -171,14 +178,23 @@ class LocalJob:
                 self._planner.remember_operators(decode_operators(envelope.payload))
             elif envelope.kind == REPORT:
                 reports.append(decode_report(envelope.payload))
+        self._planner.take_wishes(reports)
         self._metrics.take(reports)
         for uid, sink in self._sinks.items():
             sink.commit(self.batch, messages[uid])
+        counted = Counter[str]()
+        for report in reports:
+            counted.update(report["counters"])
+        self._planner.observe(counted)
+        self._planner.committed()
 
     def close(self) -> None:
         """Release files."""
+        self._planner.close()
         for store in self._stores.values():
             store.close()
+        for sink in self._sinks.values():
+            sink.close()
         self._directory.cleanup()
 
 

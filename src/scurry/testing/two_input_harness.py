@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from scurry.common.errors import ProgramError
+from scurry.compile.operators import MakeOperator
 from scurry.functions.broadcast import BroadcastProcessFunction, KeyedBroadcastProcessFunction
 from scurry.functions.co_process import CoProcessFunction, KeyedCoProcessFunction
 from scurry.functions.transforms import Function
 from scurry.runtime.broadcast import BroadcastProcessOperator, KeyedBroadcastProcessOperator
 from scurry.runtime.keyed import KeyedCoProcessOperator
-from scurry.runtime.operator import Operator
-from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.stateless import CoProcessOperator
 from scurry.state.states import MapStateDescriptor
 from scurry.testing.operator_harness import OperatorHarness
@@ -41,28 +40,10 @@ class TwoInputHarness(OperatorHarness):
         broadcast_states: Sequence[MapStateDescriptor] = (),
         max_parallelism: int = 128,
     ) -> None:
+        _check(function, key_selector1, key_selector2)
         self._select2 = key_selector2
-        self._broadcast_states = tuple(broadcast_states)
-        super().__init__(function, key_selector1, max_parallelism)
-
-    def _check(self, function: Any, key_selector: Callable[[Any], Any] | None) -> None:
-        name = type(function).__name__
-        if not isinstance(function, (*_KEYED, *_BROADCAST, CoProcessFunction)):
-            raise ProgramError(f"This harness runs functions of two inputs, not {name}.")
-        both = not isinstance(function, _BROADCAST)
-        if isinstance(function, _KEYED) and (
-            key_selector is None or (both and self._select2 is None)
-        ):
-            needs = "two key selectors" if both else "a key selector"
-            raise ProgramError(f"{name} is keyed: give the harness {needs}.")
-
-    def _make_operator(self, spec: OperatorSpec, function: Any) -> Operator:
-        if isinstance(function, KeyedBroadcastProcessFunction):
-            return KeyedBroadcastProcessOperator(spec, function, self._broadcast_states)
-        if isinstance(function, BroadcastProcessFunction):
-            return BroadcastProcessOperator(spec, function, self._broadcast_states)
-        keyed = self._select is not None
-        return (KeyedCoProcessOperator if keyed else CoProcessOperator)(spec, function)
+        make = _operator_of(function, key_selector1 is not None, tuple(broadcast_states))
+        self._prepare(make, type(function).__name__, key_selector1, max_parallelism)
 
     def process_element1(self, value: Any, timestamp: int | None = None) -> None:
         """An element of the first stream arrives."""
@@ -82,5 +63,25 @@ class TwoInputHarness(OperatorHarness):
         port: int,
         select: Callable[[Any], Any] | None,
     ) -> None:
-        batch = self._batch(value, timestamp, select)
+        batch = self._single(value, timestamp, select)
         self._operator.process_ports(batch, np.array([port], dtype=np.int64))
+
+
+def _check(function: Any, select1: Any, select2: Any) -> None:
+    name = type(function).__name__
+    if not isinstance(function, (*_KEYED, *_BROADCAST, CoProcessFunction)):
+        raise ProgramError(f"This harness runs functions of two inputs, not {name}.")
+    both = not isinstance(function, _BROADCAST)
+    if isinstance(function, _KEYED) and (select1 is None or (both and select2 is None)):
+        needs = "two key selectors" if both else "a key selector"
+        raise ProgramError(f"{name} is keyed: give the harness {needs}.")
+
+
+def _operator_of(
+    function: Any, keyed: bool, states: tuple[MapStateDescriptor, ...]
+) -> MakeOperator:
+    if isinstance(function, KeyedBroadcastProcessFunction):
+        return MakeOperator(KeyedBroadcastProcessOperator, function, states)
+    if isinstance(function, BroadcastProcessFunction):
+        return MakeOperator(BroadcastProcessOperator, function, states)
+    return MakeOperator(KeyedCoProcessOperator if keyed else CoProcessOperator, function)

@@ -27,6 +27,10 @@ class Progress:
     #: what functions counted and measured themselves
     metrics: MetricTotals = field(default_factory=MetricTotals)
 
+    #: how often the job started again, and the failure before the last time
+    restarts: int = 0
+    last_failure: str = ""
+
     @property
     def records_read(self) -> int:
         """Records read from all sources."""
@@ -40,6 +44,11 @@ class Progress:
     def total(self, prefix: str) -> int:
         """The sum of all counters that begin with ``prefix``."""
         return sum(count for name, count in self.counters.items() if name.startswith(prefix))
+
+    def restarted(self, failure: BaseException) -> None:
+        """The job failed and starts again."""
+        self.restarts += 1
+        self.last_failure = str(failure)
 
     def take(self, batch: int, reports: list[dict[str, Any]], seconds: float) -> None:
         """Add what the tasks of a micro-batch reported."""

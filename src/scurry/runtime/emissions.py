@@ -1,7 +1,7 @@
-"""Placing what functions emit: every emitted record takes the place of what caused it.
+"""What a call of user code emits, and where in the stream it belongs.
 
-A record emitted for a record stands where that record stood; one emitted by a timer stands at the
-timer's own time, before the records that arrived once the watermark had passed it.
+A record emitted for a record stands in that record's place; one emitted by a timer stands at the
+timer's own time. Calls are noted as they happen, columns are made once per batch.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from scurry.runtime.batch import MIN_WATERMARK, NO_TIMESTAMP, TIMER_TICK, Batch, origins
 
 
-class Output:
+class Emissions:
     """Collects what calls emit, and which call emitted it, to place it in the stream."""
 
     def __init__(self) -> None:
@@ -23,9 +23,22 @@ class Output:
         self.ends: list[int] = []
         #: per timer: time, watermark in force, place
         self.fired: list[tuple[int, int, int]] = []
+        #: per call, if the operator decides timestamps itself: that of what the call emitted
+        self.stamps: list[int] = []
+
+    def fired_at(self, time: int, watermark: int) -> None:
+        """An event-time timer fires, in a stream that stands at ``watermark``: downstream, what it
+        emits comes before the watermark that made it due."""
+        self.fired.append((time, max(watermark, time - 1), max(time, watermark + 1)))
 
     def batch(self, batch: Batch | None) -> Batch:
         """The emitted records, each in the place of what caused it."""
+        placed = self._placed(batch)
+        if self.stamps:
+            placed.ts = origins(self.ends, np.array(self.stamps, dtype=np.int64))
+        return placed
+
+    def _placed(self, batch: Batch | None) -> Batch:
         origin = origins(self.ends, np.array(self.source, dtype=np.int64))
         if batch is not None and not self.fired:
             return batch.spread(self.values, origin)
@@ -46,15 +59,3 @@ class Output:
         record_ticks = np.zeros(1, dtype=np.int64) if ticks is None else ticks
         placed.tick = np.where(timer, TIMER_TICK, record_ticks[record if ticks is not None else 0])
         return placed
-
-
-def explained(failure: Exception, function: Any) -> Exception:
-    """Says what to return when a function returned something that is not an iterable."""
-    trace = failure.__traceback__
-    in_engine = trace is not None and trace.tb_next is None
-    if isinstance(failure, TypeError) and in_engine and "not iterable" in str(failure):
-        return TypeError(
-            f"{type(function).__name__} returned something that is {failure}; "
-            "yield the results, or return a list of them, or None for nothing"
-        )
-    return failure

@@ -1,0 +1,182 @@
+"""Where reading a topic begins, and where it ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from scurry.common.errors import ConfigurationError
+
+__all__ = ["KafkaOffsetResetStrategy", "KafkaOffsetsInitializer", "KafkaTopicPartition"]
+
+
+@dataclass(frozen=True, order=True)
+class KafkaTopicPartition:
+    """One partition of a topic."""
+
+    topic: str
+    partition: int
+
+    @property
+    def label(self) -> str:
+        """The name of the source partition, such as ``orders-3``."""
+        return f"{self.topic}-{self.partition}"
+
+
+class KafkaOffsetResetStrategy(Enum):
+    """What to do where the wanted offset does not exist."""
+
+    LATEST = 0
+    EARLIEST = 1
+    NONE = 2
+
+
+@dataclass(frozen=True)
+class KafkaOffsetsInitializer:
+    """A way to find an offset for each partition; made by its static methods."""
+
+    kind: str
+    reset: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.EARLIEST
+    at: int = 0
+    specific: dict[KafkaTopicPartition, int] = field(default_factory=dict)
+
+    @staticmethod
+    def earliest() -> KafkaOffsetsInitializer:
+        """The oldest record there is."""
+        return KafkaOffsetsInitializer("earliest")
+
+    @staticmethod
+    def latest() -> KafkaOffsetsInitializer:
+        """What comes after the newest record, at the moment the job starts."""
+        return KafkaOffsetsInitializer("latest", KafkaOffsetResetStrategy.LATEST)
+
+    @staticmethod
+    def timestamp(timestamp: int) -> KafkaOffsetsInitializer:
+        """The first record with that timestamp (milliseconds) or a later one."""
+        if not isinstance(timestamp, int) or isinstance(timestamp, bool) or timestamp < 0:
+            raise ConfigurationError(
+                f"KafkaOffsetsInitializer.timestamp takes milliseconds since 1970 as a whole "
+                f"number, got {timestamp!r}."
+            )
+        return KafkaOffsetsInitializer("timestamp", KafkaOffsetResetStrategy.LATEST, timestamp)
+
+    @staticmethod
+    def committed_offsets(
+        offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.NONE,
+    ) -> KafkaOffsetsInitializer:
+        """Where the consumer group stands; needs a group id."""
+        return KafkaOffsetsInitializer("committed", offset_reset_strategy)
+
+    @staticmethod
+    def offsets(
+        offsets: dict[KafkaTopicPartition, int],
+        offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.EARLIEST,
+    ) -> KafkaOffsetsInitializer:
+        """The offsets given; partitions that are not named go by the group, then by the
+        strategy."""
+        for partition, offset in offsets.items():
+            whole = isinstance(offset, int) and not isinstance(offset, bool)
+            if not isinstance(partition, KafkaTopicPartition) or not whole or offset < 0:
+                raise ConfigurationError(
+                    "KafkaOffsetsInitializer.offsets maps a KafkaTopicPartition to an offset from "
+                    f"0 on, got {partition!r}: {offset!r}."
+                )
+        return KafkaOffsetsInitializer("specific", offset_reset_strategy, specific=dict(offsets))
+
+
+Offsets = dict[KafkaTopicPartition, int]
+
+
+class OffsetLookup:
+    """Asks the brokers for offsets, many partitions at a time."""
+
+    def __init__(self, admin: Any, group_id: str | None, read_committed: bool) -> None:
+        self._admin = admin
+        self._group_id = group_id
+        self._read_committed = read_committed
+
+    def resolve(
+        self, initializer: KafkaOffsetsInitializer, partitions: list[KafkaTopicPartition]
+    ) -> Offsets:
+        """The offset that ``initializer`` means for each partition."""
+        if initializer.kind == "earliest":
+            return self.earliest(partitions)
+        if initializer.kind == "latest":
+            return self.latest(partitions)
+        if initializer.kind == "timestamp":
+            return self._first_since(initializer.at, partitions)
+        known = {p: o for p, o in initializer.specific.items() if p in partitions}
+        rest = [p for p in partitions if p not in known]
+        known.update(self.committed(rest))
+        rest = [p for p in rest if p not in known]
+        if rest and initializer.reset is KafkaOffsetResetStrategy.NONE:
+            raise ConfigurationError(
+                f"There is no committed offset for {', '.join(p.label for p in rest)} in the "
+                f"group {self._group_id!r}. Give committed_offsets(...) a strategy for such "
+                "partitions, or start elsewhere."
+            )
+        if initializer.reset is KafkaOffsetResetStrategy.EARLIEST:
+            known.update(self.earliest(rest))
+        else:
+            known.update(self.latest(rest))
+        return known
+
+    def earliest(self, partitions: list[KafkaTopicPartition]) -> Offsets:
+        """The oldest offset of each."""
+        from confluent_kafka.admin import OffsetSpec
+
+        return self._list(partitions, OffsetSpec.earliest())
+
+    def latest(self, partitions: list[KafkaTopicPartition]) -> Offsets:
+        """The offset after the last record that may be read."""
+        from confluent_kafka.admin import OffsetSpec
+
+        return self._list(partitions, OffsetSpec.latest())
+
+    def _first_since(self, timestamp: int, partitions: list[KafkaTopicPartition]) -> Offsets:
+        from confluent_kafka.admin import OffsetSpec
+
+        found = self._list(partitions, OffsetSpec.for_timestamp(timestamp))
+        late = self.latest([p for p in partitions if found[p] < 0])
+        return {**found, **late}
+
+    def _list(self, partitions: list[KafkaTopicPartition], spec: Any) -> Offsets:
+        from confluent_kafka import IsolationLevel, TopicPartition
+
+        if not partitions:
+            return {}
+        level = (
+            IsolationLevel.READ_COMMITTED
+            if self._read_committed
+            else IsolationLevel.READ_UNCOMMITTED
+        )
+        wanted = {TopicPartition(p.topic, p.partition): spec for p in partitions}
+        answers = self._admin.list_offsets(wanted, isolation_level=level, request_timeout=5)
+        return {
+            KafkaTopicPartition(place.topic, place.partition): answer.result().offset
+            for place, answer in answers.items()
+        }
+
+    def committed(self, partitions: list[KafkaTopicPartition]) -> Offsets:
+        """The group's offsets, for the partitions where it has any."""
+        from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+
+        if not partitions or not self._group_id:
+            return {}
+        places = [TopicPartition(p.topic, p.partition) for p in partitions]
+        asked = [ConsumerGroupTopicPartitions(self._group_id, places)]
+        answers = self._admin.list_consumer_group_offsets(asked, request_timeout=5)
+        found = answers[self._group_id].result().topic_partitions
+        return {
+            KafkaTopicPartition(at.topic, at.partition): at.offset for at in found if at.offset >= 0
+        }
+
+    def commit(self, offsets: Offsets) -> None:
+        """Set the group's offsets, for those who watch it; does not wait for the answer."""
+        from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+
+        if offsets and self._group_id:
+            places = [TopicPartition(p.topic, p.partition, o) for p, o in offsets.items()]
+            asked = [ConsumerGroupTopicPartitions(self._group_id, places)]
+            self._admin.alter_consumer_group_offsets(asked, request_timeout=5)
