@@ -24,7 +24,13 @@ GROUPS = [
     ["README.md"],
     ["docs/tutorial.md"],
     [f"{HOW_TO}spark.md"],
-    [f"{HOW_TO}{name}.md" for name in ("micro-batches", "restart", "source-and-sink", "errors")],
+    [
+        *(
+            f"{HOW_TO}{name}.md"
+            for name in ("micro-batches", "restart", "source-and-sink", "errors")
+        ),
+        "docs/concepts/functions.md",
+    ],
     [f"{HOW_TO}kafka.md"],
 ]
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -37,6 +37,7 @@ from scurry.functions.co_process import (
     CoProcessFunction,
     KeyedCoProcessFunction,
 )
+from scurry.functions.contexts import TimerService
 from scurry.functions.joins import (
     CoGroupFunction,
     FlatJoinFunction,
@@ -90,6 +91,7 @@ __all__ = [
     "Source",
     "SourceBatch",
     "SourceEnumerator",
+    "TimerService",
     "WindowFunction",
     "WriterContext",
 ]
