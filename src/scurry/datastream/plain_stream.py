@@ -324,11 +324,21 @@ class DataStream(Step):
         step = Transformation(
             nodes.SideOutput,
             f"Side Output {output_tag.tag_id}",
-            [self._transformation.part_of or self._transformation],
+            [self._side_producer(output_tag)],
             output_tag.type_info,
             tag=output_tag.tag_id,
         )
         return self._stream(step)
+
+    def _side_producer(self, tag: OutputTag) -> Transformation:
+        """The step that has the side output: a strategy given to ``from_source`` stands between
+        the source and this stream, and has side outputs of its own."""
+        source = self._transformation.part_of
+        if source is None:
+            return self._transformation
+        strategy: WatermarkStrategy = self._transformation.fields["strategy"]
+        bound = strategy.future_bound
+        return self._transformation if bound and bound[1] == tag.tag_id else source
 
     def sink_to(self, sink: Sink) -> DataStreamSink:
         """End the stream in a sink."""

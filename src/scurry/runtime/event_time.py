@@ -30,6 +30,9 @@ from scurry.runtime.failures import ElementFailed
 from scurry.runtime.operator import Operator
 from scurry.runtime.specs import OperatorSpec
 
+#: Seconds since 1970 in the years 2001 to 2096; as milliseconds they are of early 1970.
+_SECONDS = (1_000_000_000, 4_000_000_000)
+
 
 class Mark(NamedTuple):
     """What a channel says at the end of a micro-batch: how far its event time has come, and
@@ -62,6 +65,9 @@ class TimestampsOperator(Operator):
                 batch.ts = self._assign(batch)
             except Exception as failure:
                 raise self.failed(failure) from failure
+        if batch.ts is not None:
+            self._look_at(batch.ts)
+            batch = self._without_future(batch)
         if strategy.idleness_ms is not None:
             cells[self._cell("active")] = self.context.now
         if strategy.kind == "generator":
@@ -88,6 +94,28 @@ class TimestampsOperator(Operator):
             raise
         except Exception as failure:
             raise ElementFailed(row) from failure
+
+    def _look_at(self, stamps: Longs) -> None:
+        """Warn of timestamps that are seconds where milliseconds are meant."""
+        if len(stamps) and _SECONDS[0] <= int(stamps.min()) and int(stamps.max()) < _SECONDS[1]:
+            self.context.warn(
+                f"The timestamps of {self.spec.name!r} ({self.spec.location}) look like seconds: "
+                f"{int(stamps[0])} milliseconds are in January or February 1970. Scurry's event "
+                "time is milliseconds since 1970; multiply by 1000."
+            )
+
+    def _without_future(self, batch: Batch) -> Batch:
+        """The records that are not too far ahead of the clock; the others go aside."""
+        if self._strategy.future_bound is None:
+            return batch
+        assert batch.ts is not None
+        ahead, tag = self._strategy.future_bound
+        beyond = batch.ts > self.context.now + ahead
+        if not beyond.any():
+            return batch
+        self.context.count(f"future:{self.spec.uid}", int(beyond.sum()))
+        self.emit_side(tag, batch.take(np.flatnonzero(beyond)))
+        return batch.take(np.flatnonzero(~beyond))
 
     def _watermarks(self, highest: Longs) -> Longs:
         delay = self._strategy.out_of_orderness_ms + 1

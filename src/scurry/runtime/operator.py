@@ -56,8 +56,17 @@ class TaskContext:
     operator_states: OperatorStates = field(default_factory=OperatorStates)
     #: what functions count and measure themselves
     metrics: MetricRegistry = field(default_factory=MetricRegistry)
+    #: what the user should be told
+    warnings: list[str] = field(default_factory=list)
+    _warned: set[str] = field(default_factory=set)
     #: when the next micro-batch is due even if there is nothing to read
     wake: int | None = None
+
+    def warn(self, text: str) -> None:
+        """Tell the user something, once per job."""
+        if text not in self._warned:
+            self._warned.add(text)
+            self.warnings.append(text)
 
     def wake_at(self, time: int) -> None:
         """Ask for a micro-batch at processing time ``time``, whether there are records or not."""
@@ -71,11 +80,13 @@ class TaskContext:
         """What there is to report of this micro-batch; counters start again at zero."""
         counters, self.counters = self.counters, {}
         wake, self.wake = self.wake, None
+        warnings, self.warnings = self.warnings, []
         return {
             "counters": counters,
             "gauges": self.gauges,
             "watermarks": self.watermarks,
             "wake": wake,
+            "warnings": warnings,
             "metrics": self.metrics.report(),
         }
 
