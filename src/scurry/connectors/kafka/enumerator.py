@@ -63,9 +63,11 @@ class KafkaEnumerator(SourceEnumerator):
         self._servers = client.servers
         self._patience = Patience(client.servers, "plan the next micro-batch")
         self._last_error: Any = None
-        admin = client.with_defaults()
-        self._admin = make("AdminClient", {**admin, "error_cb": self._on_error})
-        self._lookup = OffsetLookup(self._admin, settings.group_id, settings.read_committed)
+        self._admin = make("AdminClient", {**client.with_defaults(), "error_cb": self._on_error})
+        consumer = client.with_defaults(enable_auto_commit="false")
+        self._lookup = OffsetLookup(
+            self._admin, consumer, settings.group_id, settings.read_committed
+        )
         self._known: list[KafkaTopicPartition] = []
         self._discovered = float("-inf")
         self._retry_at = 0.0
@@ -203,6 +205,9 @@ class KafkaEnumerator(SourceEnumerator):
     def committed(self, position: Json) -> None:
         if self._settings.commit_offsets:
             self._lookup.commit(from_json(position["next"]))
+
+    def close(self) -> None:
+        self._lookup.close()
 
 
 def as_json(offsets: Offsets) -> dict[str, dict[str, int]]:

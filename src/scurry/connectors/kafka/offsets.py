@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any
 
 from scurry.common.errors import ConfigurationError
+from scurry.connectors.kafka.client import make
 
 __all__ = ["KafkaOffsetResetStrategy", "KafkaOffsetsInitializer", "KafkaTopicPartition"]
 
@@ -91,10 +92,14 @@ Offsets = dict[KafkaTopicPartition, int]
 class OffsetLookup:
     """Asks the brokers for offsets, many partitions at a time."""
 
-    def __init__(self, admin: Any, group_id: str | None, read_committed: bool) -> None:
+    def __init__(
+        self, admin: Any, settings: dict[str, Any], group_id: str | None, read_committed: bool
+    ) -> None:
         self._admin = admin
+        self._settings = settings
         self._group_id = group_id
         self._read_committed = read_committed
+        self._consumer: Any = None
 
     def resolve(
         self, initializer: KafkaOffsetsInitializer, partitions: list[KafkaTopicPartition]
@@ -160,23 +165,33 @@ class OffsetLookup:
 
     def committed(self, partitions: list[KafkaTopicPartition]) -> Offsets:
         """The group's offsets, for the partitions where it has any."""
-        from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+        from confluent_kafka import TopicPartition
 
         if not partitions or not self._group_id:
             return {}
         places = [TopicPartition(p.topic, p.partition) for p in partitions]
-        asked = [ConsumerGroupTopicPartitions(self._group_id, places)]
-        answers = self._admin.list_consumer_group_offsets(asked, request_timeout=5)
-        found = answers[self._group_id].result().topic_partitions
+        found = self._group().committed(places, timeout=5)
         return {
             KafkaTopicPartition(at.topic, at.partition): at.offset for at in found if at.offset >= 0
         }
 
     def commit(self, offsets: Offsets) -> None:
         """Set the group's offsets, for those who watch it; does not wait for the answer."""
-        from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+        from confluent_kafka import TopicPartition
 
         if offsets and self._group_id:
             places = [TopicPartition(p.topic, p.partition, o) for p, o in offsets.items()]
-            asked = [ConsumerGroupTopicPartitions(self._group_id, places)]
-            self._admin.alter_consumer_group_offsets(asked, request_timeout=5)
+            self._group().commit(offsets=places, asynchronous=True)
+
+    def _group(self) -> Any:
+        """A consumer that never joins its group. The admin client could do the same, but librdkafka
+        crashes when it asks for a group's offsets while the group's coordinator moves."""
+        if self._consumer is None:
+            self._consumer = make("Consumer", {**self._settings, "group.id": self._group_id})
+        return self._consumer
+
+    def close(self) -> None:
+        """Wait for what is still under way."""
+        if self._consumer is not None:
+            self._consumer.close()
+            self._consumer = None

@@ -41,7 +41,8 @@ class BatchTransactions:
         self._checkpoint_id = checkpoint_id
         self._patience = Patience(settings.servers, "write a micro-batch")
         self._producer: Any = None
-        self._group: Any = None
+        #: stands for the group that holds the mark; it never joins it
+        self._consumer: Any = None
         self._last = -1
         self._began = 0.0
         self._reason: Any = None
@@ -93,10 +94,11 @@ class BatchTransactions:
             },
         )
         producer.init_transactions(_CALL_SECONDS)
-        if self._group is None:
-            consumer = make("Consumer", self._settings.with_defaults(group_id=self._name))
-            self._group = consumer.consumer_group_metadata()
-            consumer.close()
+        if self._consumer is None:
+            settings = self._settings.with_defaults(enable_auto_commit="false")
+            # reading committed, it waits for marks that are about to be
+            group = {"group.id": self._name, "isolation.level": "read_committed"}
+            self._consumer = make("Consumer", {**settings, **group})
         self._last = self._committed()
         self._producer = producer
 
@@ -104,21 +106,16 @@ class BatchTransactions:
         self._reason = error
 
     def _committed(self) -> int:
-        """The last batch of this checkpoint that is in Kafka, -1 if there is none."""
-        from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException
+        """The last batch of this checkpoint that is in Kafka, -1 if there is none. Its mark is with
+        whichever topic the batch was written to."""
+        from confluent_kafka import TopicPartition
 
-        admin = make("AdminClient", self._settings.with_defaults())
-        asked = [ConsumerGroupTopicPartitions(self._name)]
-        answer = admin.list_consumer_group_offsets(
-            asked, require_stable=True, request_timeout=_CALL_SECONDS
-        )
-        try:
-            places = answer[self._name].result().topic_partitions
-        except KafkaException as failure:
-            if failure.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:
-                return -1
-            raise
-        mine = [at.offset - 1 for at in places if at.metadata == self._checkpoint_id]
+        topics = self._consumer.list_topics(timeout=_CALL_SECONDS).topics
+        places = [TopicPartition(topic, 0) for topic in topics]
+        if not places:
+            return -1
+        found = self._consumer.committed(places, timeout=_CALL_SECONDS)
+        mine = [at.offset - 1 for at in found if at.metadata == self._checkpoint_id]
         return max(mine, default=-1)
 
     def _write(self, batch_id: int, parts: list[Outgoing]) -> None:
@@ -130,7 +127,8 @@ class BatchTransactions:
         for part in parts:
             part.send(producer)
         mark = TopicPartition(parts[0].some_topic, 0, batch_id + 1, self._checkpoint_id)
-        producer.send_offsets_to_transaction([mark], self._group, _CALL_SECONDS)
+        group = self._consumer.consumer_group_metadata()
+        producer.send_offsets_to_transaction([mark], group, _CALL_SECONDS)
         producer.commit_transaction(_CALL_SECONDS)
 
     def _after_failure(self, failure: Any) -> None:
@@ -165,3 +163,6 @@ class BatchTransactions:
     def close(self) -> None:
         """Let go of the brokers."""
         self._drop()
+        if self._consumer is not None:
+            self._consumer.close()
+            self._consumer = None
