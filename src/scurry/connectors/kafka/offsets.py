@@ -101,6 +101,25 @@ class OffsetLookup:
         self._read_committed = read_committed
         self._consumer: Any = None
 
+    def starting(
+        self, initializer: KafkaOffsetsInitializer, partitions: list[KafkaTopicPartition]
+    ) -> Offsets:
+        """The same, for the start: an offset that the partition does not hold is replaced as the
+        strategy says."""
+        found = self.resolve(initializer, partitions)
+        if initializer.kind not in ("specific", "committed"):
+            return found
+        low, high = self.earliest(partitions), self.latest(partitions)
+        outside = [p for p in partitions if not low[p] <= found[p] <= high[p]]
+        if outside and initializer.reset is KafkaOffsetResetStrategy.NONE:
+            first = outside[0]
+            raise ConfigurationError(
+                f"{first.label} holds offsets {low[first]} to {high[first]}, not {found[first]}. "
+                "Start within them, or give a strategy for such partitions."
+            )
+        other = low if initializer.reset is KafkaOffsetResetStrategy.EARLIEST else high
+        return {**found, **{partition: other[partition] for partition in outside}}
+
     def resolve(
         self, initializer: KafkaOffsetsInitializer, partitions: list[KafkaTopicPartition]
     ) -> Offsets:
