@@ -32,6 +32,7 @@ lint: $(STAMP) ## check style, types and layers only
 # it the tests that need the server are skipped, loudly.
 # `lint` goes first even under `make -j`: a style error should not wait for Spark.
 pytest: lint $(STAMP) ## run all tests, after lint
+	@sh scripts/install_servers.sh
 	@echo "==> tests: pytest, two processes"
 	@$(WITH_JAVA) && $(BIN)/scurry warm-up && $(BIN)/python -m pytest -n 2 --dist loadgroup
 

@@ -63,6 +63,14 @@ class WatermarkOutput(ABC):
         A watermark below an earlier one has no effect.
         """
 
+    @abstractmethod
+    def mark_idle(self) -> None:
+        """Declare that nothing is expected for now, so that others need not wait."""
+
+    @abstractmethod
+    def mark_active(self) -> None:
+        """Take :meth:`mark_idle` back; a new watermark does so as well."""
+
 
 class WatermarkGenerator(ABC):
     """Watermarks of your own making, one generator for each partition of a source."""

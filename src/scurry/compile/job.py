@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from scurry.common.errors import ProgramError
 from scurry.compile.checks import check_program
 from scurry.compile.operators import make_for
 from scurry.compile.stages import Layout, lay_out
 from scurry.compile.uids import assign_uids
 from scurry.plan.graph import Graph
 from scurry.plan.nodes import Node, Operator, Source, Timestamps
+from scurry.runtime.event_time import mark_cell
 from scurry.runtime.specs import JobSpec, OperatorSpec, SourceSpec, Wire
 
 
@@ -61,7 +64,13 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
         (layout.parallelism[head] for heads in layout.stages for head in heads),
         default=settings.parallelism,
     )
-    ordered = len(layout.stages) > 1 or any(isinstance(n, Timestamps) for n in graph.nodes)
+    # where channels meet, records need a place to be merged by
+    hops = Counter(edge.consumer for edge in layout.edges if edge.partitioning is not None)
+    ordered = (
+        len(layout.stages) > 1
+        or any(isinstance(n, Timestamps) for n in graph.nodes)
+        or any(count > 1 for count in hops.values())
+    )
     spec = JobSpec(
         name=graph.name,
         run_id="",
@@ -71,9 +80,25 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
         operators=operators,
         stages=tuple(tuple(uids[head] for head in heads) for heads in layout.stages),
         parameters=dict(settings.parameters),
-        options={"ordered": ordered},
+        options={"ordered": ordered, "alignment": _alignment(graph, uids)},
     )
     return CompiledJob(graph, layout, uids, spec)
+
+
+def _alignment(graph: Graph, uids: Mapping[Node, str]) -> dict[str, tuple[str, int, str]]:
+    """For each source in an alignment group: the group, the drift allowed, where its mark is."""
+    found = {}
+    for node in graph.nodes:
+        if isinstance(node, Timestamps) and node.strategy.alignment is not None:
+            source = node.inputs[0]
+            if not isinstance(source, Source):
+                raise ProgramError(
+                    f"{node.name!r} ({node.location}) uses with_watermark_alignment, which can "
+                    "only hold back a source: pass the strategy to from_source(...)."
+                )
+            group, drift, _ = node.strategy.alignment
+            found[uids[source]] = (group, drift, mark_cell(uids[node]))
+    return found
 
 
 Outgoing = dict[str | None, list[Wire]]
@@ -83,7 +108,7 @@ def _wire(layout: Layout, uids: Mapping[Node, str]) -> dict[Operator, Outgoing]:
     wires: dict[Operator, Outgoing] = {}
     for edge in layout.edges:
         outgoing = wires.setdefault(edge.producer, {}).setdefault(edge.tag, [])
-        outgoing.append(Wire(uids[edge.consumer], partitioning=edge.partitioning))
+        outgoing.append(Wire(uids[edge.consumer], edge.port, edge.partitioning))
     return wires
 
 

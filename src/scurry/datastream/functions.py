@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scurry.functions import (
     AggregateFunction,
+    AllWindowFunction,
     FilterFunction,
     FlatMapFunction,
     Function,
@@ -12,10 +13,31 @@ from scurry.functions import (
     KeySelector,
     MapFunction,
     Partitioner,
+    ProcessAllWindowFunction,
     ProcessFunction,
+    ProcessWindowFunction,
     ReduceFunction,
     RuntimeContext,
+    WindowFunction,
 )
+from scurry.functions.broadcast import (
+    BaseBroadcastProcessFunction,
+    BroadcastProcessFunction,
+    KeyedBroadcastProcessFunction,
+)
+from scurry.functions.checkpointed import (
+    CheckpointedFunction,
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+    OperatorStateStore,
+)
+from scurry.functions.co_process import (
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
+    KeyedCoProcessFunction,
+)
+from scurry.functions.joins import ProcessJoinFunction
 from scurry.functions.sink import Sink, SinkWriter, WriterContext
 from scurry.functions.source import (
     ReadPlan,
@@ -27,15 +49,30 @@ from scurry.functions.source import (
 
 __all__ = [
     "AggregateFunction",
+    "AllWindowFunction",
+    "BaseBroadcastProcessFunction",
+    "BroadcastProcessFunction",
+    "CheckpointedFunction",
+    "CoFlatMapFunction",
+    "CoMapFunction",
+    "CoProcessFunction",
     "FilterFunction",
     "FlatMapFunction",
     "Function",
+    "FunctionInitializationContext",
+    "FunctionSnapshotContext",
     "KeySelector",
+    "KeyedBroadcastProcessFunction",
+    "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "KeyedStateStore",
     "MapFunction",
+    "OperatorStateStore",
     "Partitioner",
+    "ProcessAllWindowFunction",
     "ProcessFunction",
+    "ProcessJoinFunction",
+    "ProcessWindowFunction",
     "ReadPlan",
     "ReadRange",
     "ReduceFunction",
@@ -45,5 +82,6 @@ __all__ = [
     "Source",
     "SourceBatch",
     "SourceEnumerator",
+    "WindowFunction",
     "WriterContext",
 ]

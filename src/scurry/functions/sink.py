@@ -13,9 +13,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+import pyarrow as pa
 
 EXACTLY_ONCE = "exactly-once"
 AT_LEAST_ONCE = "at-least-once"
@@ -53,6 +54,22 @@ class CommitterContext:
     checkpoint_id: str
 
 
+class Records(Protocol):
+    """Records on their way into a writer: as Python objects, and as columns if held that way."""
+
+    @property
+    def rows(self) -> list[Any]:
+        """The records, in order."""
+
+    @property
+    def columns(self) -> pa.RecordBatch | None:
+        """The same as Arrow columns, None where that would have to be computed."""
+
+    @property
+    def ts(self) -> np.ndarray[Any, np.dtype[np.int64]] | None:
+        """Event timestamps in milliseconds, None if the records have none."""
+
+
 class SinkWriter(ABC):
     """The worker's half of a sink."""
 
@@ -63,9 +80,13 @@ class SinkWriter(ABC):
     def write_timed(
         self, rows: list[Any], timestamps: np.ndarray[Any, np.dtype[np.int64]] | None
     ) -> None:
-        """Take records with their event timestamps (the least number there is for none); this is
-        what the engine calls."""
+        """Take records with their event timestamps (the least number there is for none)."""
         self.write(rows)
+
+    def write_records(self, records: Records, now: int) -> None:
+        """What the engine calls, by default to the same end as :meth:`write_timed`. ``now`` is the
+        time of the micro-batch: the same again when the batch is repeated."""
+        self.write_timed(records.rows, records.ts)
 
     @abstractmethod
     def prepare(self) -> Any:

@@ -43,12 +43,14 @@ class ReadPlan:
     """What one micro-batch reads of a source.
 
     ``position`` is where the next batch goes on, as JSON; ``finished`` says that nothing will ever
-    come after it.
+    come after it, ``ended`` names partitions of which that is true already: they no longer hold
+    the watermark back.
     """
 
     position: Json
     ranges: list[ReadRange] = field(default_factory=list)
     finished: bool = False
+    ended: frozenset[str] = frozenset()
 
 
 @dataclass

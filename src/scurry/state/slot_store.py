@@ -10,9 +10,9 @@ store, and rebuilds. A zombie task is caught the same way.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from scurry.state.journal import Change, Head, Journal, chunked, pack, unpack
 from scurry.state.local import LocalStore
@@ -33,6 +33,13 @@ class Changing(Protocol):
 
     def forget(self) -> None:
         """The store below is no longer what was read: drop everything held in memory."""
+
+
+class Listed(Protocol):
+    """A table whose keys can be listed."""
+
+    def items(self) -> Iterable[tuple[Any, Any]]:
+        """All keys and values, uncommitted changes included."""
 
 
 P = TypeVar("P", bound=Changing)
@@ -61,6 +68,15 @@ class SlotStore:
             self._parts[name] = make()
         return cast(P, self._parts[name])
 
+    @property
+    def parts(self) -> Iterable[Changing]:
+        """All parts made so far."""
+        return self._parts.values()
+
+    def listed(self, uid: str, state: str) -> Listed:
+        """The table of a state that is in use, of whatever kind, for listing its keys."""
+        return cast(Listed, self._parts[f"{uid}\x1f{state}"])
+
     def begin(self, journal: Journal) -> bytes:
         """Start a micro-batch from the journal's truth; returns the notes of the last commit."""
         self._head = journal.head()
@@ -74,6 +90,11 @@ class SlotStore:
                 part.forget()
         self._settled = False
         return b"" if self._head is None else self._head.notes
+
+    def holds(self, journal: Journal) -> bool:
+        """Whether what is in memory is what the journal says is true."""
+        head = journal.head()
+        return self._settled and self._held == (None if head is None else head.lineage)
 
     def _rebuild(self, journal: Journal) -> None:
         self.local.reset()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from scurry.connectors.files.avro_format import AvroReaderFormat, AvroSchema
+from scurry.connectors.files.writers import AvroBulkWriters
 from scurry.connectors.formats.avro import (
     AvroRowDeserializationSchema,
     AvroRowSerializationSchema,
@@ -10,8 +12,11 @@ from scurry.connectors.formats.avro import (
 )
 
 __all__ = [
+    "AvroBulkWriters",
+    "AvroReaderFormat",
     "AvroRowDeserializationSchema",
     "AvroRowSerializationSchema",
+    "AvroSchema",
     "ConfluentRegistryAvroDeserializationSchema",
     "ConfluentRegistryAvroSerializationSchema",
 ]
