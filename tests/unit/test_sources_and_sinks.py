@@ -115,20 +115,6 @@ def test_an_enumerator_learns_what_was_read_and_what_is_durable() -> None:
     ]  # fmt: skip
 
 
-def test_a_batch_that_is_only_planned_is_not_called_durable() -> None:
-    env = environment()
-    source = Numbers()
-    env.from_source(source, None, "numbers").sink_to(ListSink())
-    job = LocalJob(env._compile(None))
-    job._plan(40)
-    job._planner.committed()
-    assert source.log == [("committed", 0)]
-    job._plan(40)
-    job._planner.committed()
-    assert source.log[-1] == ("committed", 40)
-    job.close()
-
-
 class Recording(Sink):
     """Tells in which order it is called, and keeps elements with their timestamps."""
 

@@ -87,6 +87,8 @@ class KafkaOffsetsInitializer:
 
 
 Offsets = dict[KafkaTopicPartition, int]
+#: How long brokers may take for an answer.
+_SECONDS = 3.0
 
 
 class OffsetLookup:
@@ -176,7 +178,7 @@ class OffsetLookup:
             else IsolationLevel.READ_UNCOMMITTED
         )
         wanted = {TopicPartition(p.topic, p.partition): spec for p in partitions}
-        answers = self._admin.list_offsets(wanted, isolation_level=level, request_timeout=5)
+        answers = self._admin.list_offsets(wanted, isolation_level=level, request_timeout=_SECONDS)
         return {
             KafkaTopicPartition(place.topic, place.partition): answer.result().offset
             for place, answer in answers.items()
@@ -189,7 +191,7 @@ class OffsetLookup:
         if not partitions or not self._group_id:
             return {}
         places = [TopicPartition(p.topic, p.partition) for p in partitions]
-        found = self._group().committed(places, timeout=5)
+        found = self._group().committed(places, timeout=_SECONDS)
         return {
             KafkaTopicPartition(at.topic, at.partition): at.offset for at in found if at.offset >= 0
         }

@@ -25,7 +25,8 @@ from scurry.connectors.kafka.client import (
 )
 from scurry.connectors.kafka.outgoing import Outgoing
 
-_CALL_SECONDS = 15.0
+#: How long one call may take before the wait for it is spoken of.
+_CALL_SECONDS = 2.0
 _RETRY_SECONDS = 0.5
 #: How long a starting job waits for the brokers before it goes on without having asked them.
 _START_SECONDS = 30.0
@@ -93,7 +94,8 @@ class BatchTransactions:
                 "error_cb": self._on_error,
             },
         )
-        producer.init_transactions(_CALL_SECONDS)
+        self._began = time.monotonic()
+        self._patiently(producer.init_transactions)
         if self._consumer is None:
             settings = self._settings.with_defaults(enable_auto_commit="false")
             # reading committed, it waits for marks that are about to be
@@ -128,8 +130,30 @@ class BatchTransactions:
             part.send(producer)
         mark = TopicPartition(parts[0].some_topic, 0, batch_id + 1, self._checkpoint_id)
         group = self._consumer.consumer_group_metadata()
-        producer.send_offsets_to_transaction([mark], group, _CALL_SECONDS)
-        producer.commit_transaction(_CALL_SECONDS)
+        self._patiently(producer.send_offsets_to_transaction, [mark], group)
+        self._patiently(producer.commit_transaction)
+
+    def _patiently(self, call: Any, *arguments: Any) -> None:
+        """Make a call that may be taken up again where it was left when its time is over, for as
+        long as a transaction lasts."""
+        from confluent_kafka import KafkaException
+
+        while True:
+            try:
+                call(*arguments, _CALL_SECONDS)
+            except KafkaException as failure:
+                error = failure.args[0]
+                if not error.retriable() or self._expired:
+                    raise
+                reason = error if self._reason is None else self._reason
+                self._patience.waiting(reason.str())
+            else:
+                return
+
+    @property
+    def _expired(self) -> bool:
+        """Whether the brokers may have given the transaction up by themselves."""
+        return time.monotonic() - self._began > 0.8 * _TRANSACTION_MS / 1000
 
     def _after_failure(self, failure: Any) -> None:
         """Decide whether to try again; the next attempt begins with a new producer, which finds
@@ -142,8 +166,7 @@ class BatchTransactions:
             KafkaError.INVALID_PRODUCER_EPOCH,
             KafkaError.PRODUCER_FENCED,
         )
-        expired = time.monotonic() - self._began > 0.8 * _TRANSACTION_MS / 1000
-        if fenced and not expired:
+        if fenced and not self._expired:
             raise JobError(
                 f"Another run of this job has taken over its transactions ({self._name!r}), so "
                 "this one ends. Run each job once, and give jobs that write to the same Kafka "
