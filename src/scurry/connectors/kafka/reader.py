@@ -72,6 +72,8 @@ class PartitionReader:
                 yield chunk
                 chunk = []
         self.last_used = time.monotonic()
+        self._patience.over()
+        self._last_error = None
         if chunk:
             yield chunk
 
