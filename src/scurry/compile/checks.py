@@ -6,6 +6,8 @@ from scurry.common.errors import NotSupportedError, ProgramError
 from scurry.plan.graph import Graph
 from scurry.plan.nodes import (
     KeyBy,
+    KeyedBroadcastProcess,
+    KeyedCoProcess,
     KeyedProcess,
     Node,
     Partition,
@@ -14,7 +16,10 @@ from scurry.plan.nodes import (
     Sink,
     Source,
     Timestamps,
+    Window,
 )
+
+_KEYED = (KeyedProcess, Reduce, Window, KeyedCoProcess, KeyedBroadcastProcess)
 
 
 def check_program(graph: Graph, max_parallelism: int) -> Graph:
@@ -28,7 +33,7 @@ def check_program(graph: Graph, max_parallelism: int) -> Graph:
     _check_sinks(graph)
     for node in graph.nodes:
         _check_parallelism(node, max_parallelism)
-        if isinstance(node, (KeyedProcess, Reduce)) and not _is_keyed(node):
+        if isinstance(node, _KEYED) and not _is_keyed(node):
             raise ProgramError(
                 f"{node.name!r} ({node.location}) needs a keyed stream: call key_by(...) before it."
             )
@@ -70,7 +75,8 @@ def _check_strategy(node: Timestamps) -> None:
 
 
 def _is_keyed(node: Node) -> bool:
-    return isinstance(node.inputs[0], KeyBy)
+    inputs = node.inputs[:1] if isinstance(node, KeyedBroadcastProcess) else node.inputs
+    return all(isinstance(source, KeyBy) for source in inputs)
 
 
 def _check_uids(graph: Graph) -> None:

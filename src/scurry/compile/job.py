@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -61,7 +62,13 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
         (layout.parallelism[head] for heads in layout.stages for head in heads),
         default=settings.parallelism,
     )
-    ordered = len(layout.stages) > 1 or any(isinstance(n, Timestamps) for n in graph.nodes)
+    # where channels meet, records need a place to be merged by
+    hops = Counter(edge.consumer for edge in layout.edges if edge.partitioning is not None)
+    ordered = (
+        len(layout.stages) > 1
+        or any(isinstance(n, Timestamps) for n in graph.nodes)
+        or any(count > 1 for count in hops.values())
+    )
     spec = JobSpec(
         name=graph.name,
         run_id="",
@@ -83,7 +90,7 @@ def _wire(layout: Layout, uids: Mapping[Node, str]) -> dict[Operator, Outgoing]:
     wires: dict[Operator, Outgoing] = {}
     for edge in layout.edges:
         outgoing = wires.setdefault(edge.producer, {}).setdefault(edge.tag, [])
-        outgoing.append(Wire(uids[edge.consumer], partitioning=edge.partitioning))
+        outgoing.append(Wire(uids[edge.consumer], edge.port, edge.partitioning))
     return wires
 
 

@@ -9,7 +9,7 @@ where to go on.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -35,6 +35,10 @@ class Epoch(msgspec.Struct):
     positions: dict[str, Any]
     partitions: list[PartitionState]
     finished: list[str] = []
+    #: processing time of the last planned batch
+    now: int = 0
+    #: when a batch is due even if there is nothing to read, for timers and idle sources
+    wake: int | None = None
     version: int = 1
 
 
@@ -54,7 +58,10 @@ class BatchPlanner:
         self._partitions: dict[tuple[str, str], PartitionState] = {}
         self._finished: set[str] = set()
         self._announced_end = False
+        self._now = 0
+        self._wake: int | None = None
         if epoch is not None:
+            self._now, self._wake = epoch.now, epoch.wake
             self._positions = dict(epoch.positions)
             known = set(self._enumerators)
             self._partitions = {
@@ -81,14 +88,16 @@ class BatchPlanner:
             if uid not in self._finished
         }
         ending = {uid for uid, read in reads.items() if read.finished}
-        if not ending and not any(read.ranges for read in reads.values()):
+        now = max(self._now, int(time.time() * 1000) if now is None else now)
+        due = self._wake is not None and self._wake <= now
+        if not due and not ending and not any(read.ranges for read in reads.values()):
             return None
         self._before = dict(self._positions)
+        self._now, self._wake = now, None
         for uid, read in reads.items():
             self._positions[uid] = read.position
         self._finished |= ending
         self._announced_end = len(self._finished) == len(self._enumerators)
-        now = int(time.time() * 1000) if now is None else now
         return self._tasks(batch, now, reads, ending)
 
     def _tasks(
@@ -124,10 +133,20 @@ class BatchPlanner:
         """The ingress reports what a partition's cells have become."""
         self._partitions[source, partition].cells = cells
 
+    def take_wishes(self, reports: Iterable[Mapping[str, Any]]) -> None:
+        """The tasks report when they want a batch even if there is nothing to read."""
+        wishes = [report["wake"] for report in reports if report.get("wake") is not None]
+        self._wake = min(wishes, default=None)
+
     def epoch(self, batch: int) -> Epoch:
         """Where the job stands after ``batch``."""
         return Epoch(
-            batch, dict(self._positions), list(self._partitions.values()), sorted(self._finished)
+            batch,
+            dict(self._positions),
+            list(self._partitions.values()),
+            sorted(self._finished),
+            self._now,
+            self._wake,
         )
 
     def observe(self, counters: Mapping[str, int]) -> None:

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+from scurry.datastream.broadcast_stream import BroadcastConnectedStream, BroadcastStream
+from scurry.datastream.connected_streams import ConnectedStreams
 from scurry.datastream.keyed_stream import KeyedStream
 from scurry.datastream.plain_stream import DataStream, DataStreamSink
+from scurry.datastream.windowed_stream import AllWindowedStream, WindowedStream
 
-__all__ = ["DataStream", "DataStreamSink", "KeyedStream"]
+__all__ = [
+    "AllWindowedStream",
+    "BroadcastConnectedStream",
+    "BroadcastStream",
+    "ConnectedStreams",
+    "DataStream",
+    "DataStreamSink",
+    "KeyedStream",
+    "WindowedStream",
+]

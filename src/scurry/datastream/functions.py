@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scurry.functions import (
     AggregateFunction,
+    AllWindowFunction,
     FilterFunction,
     FlatMapFunction,
     Function,
@@ -12,9 +13,23 @@ from scurry.functions import (
     KeySelector,
     MapFunction,
     Partitioner,
+    ProcessAllWindowFunction,
     ProcessFunction,
+    ProcessWindowFunction,
     ReduceFunction,
     RuntimeContext,
+    WindowFunction,
+)
+from scurry.functions.broadcast import (
+    BaseBroadcastProcessFunction,
+    BroadcastProcessFunction,
+    KeyedBroadcastProcessFunction,
+)
+from scurry.functions.co_process import (
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
+    KeyedCoProcessFunction,
 )
 from scurry.functions.sink import Sink, SinkWriter, WriterContext
 from scurry.functions.source import (
@@ -27,15 +42,25 @@ from scurry.functions.source import (
 
 __all__ = [
     "AggregateFunction",
+    "AllWindowFunction",
+    "BaseBroadcastProcessFunction",
+    "BroadcastProcessFunction",
+    "CoFlatMapFunction",
+    "CoMapFunction",
+    "CoProcessFunction",
     "FilterFunction",
     "FlatMapFunction",
     "Function",
     "KeySelector",
+    "KeyedBroadcastProcessFunction",
+    "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "KeyedStateStore",
     "MapFunction",
     "Partitioner",
+    "ProcessAllWindowFunction",
     "ProcessFunction",
+    "ProcessWindowFunction",
     "ReadPlan",
     "ReadRange",
     "ReduceFunction",
@@ -45,5 +70,6 @@ __all__ = [
     "Source",
     "SourceBatch",
     "SourceEnumerator",
+    "WindowFunction",
     "WriterContext",
 ]

@@ -10,6 +10,7 @@ from scurry.common.type_inference import return_type_of, yield_type_of
 from scurry.common.type_information import TypeInformation
 from scurry.datastream.plain_stream import DataStream
 from scurry.datastream.transformation import Transformation
+from scurry.datastream.windowed_stream import WindowedStream, count_assigner
 from scurry.functions import (
     FilterFunction,
     FlatMapFunction,
@@ -20,6 +21,7 @@ from scurry.functions import (
 )
 from scurry.functions.aggregations import FieldAggregation
 from scurry.plan import nodes
+from scurry.windowing.assigners import WindowAssigner
 
 if TYPE_CHECKING:
     from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -107,6 +109,15 @@ class KeyedStream(DataStream):
     def _aggregate(self, how: str, position: int | str) -> DataStream:
         return self.reduce(FieldAggregation(how, position)).name(how.capitalize())
 
+    def window(self, window_assigner: WindowAssigner[Any, Any]) -> WindowedStream:
+        """Group the elements of each key into windows."""
+        return WindowedStream(self, window_assigner)
+
+    def count_window(self, size: int, slide: int = 0) -> WindowedStream:
+        """Group the elements of each key by count: ``size`` of them, one group every ``slide``
+        elements (every ``size`` if that is 0)."""
+        return WindowedStream(self, count_assigner(size, slide))
+
     def key_by(self, key_selector: Any, key_type: TypeInformation | None = None) -> KeyedStream:
         """Partition by another key."""
         return self._origin.key_by(key_selector, key_type)
@@ -127,7 +138,7 @@ class KeyedStream(DataStream):
         """Refused: it would tear keys apart."""
         raise self._refused("forward")
 
-    def broadcast(self, *args: Any) -> DataStream:
+    def broadcast(self, *args: Any) -> Any:
         """Refused: it would tear keys apart."""
         raise self._refused("broadcast")
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from scurry.runtime.batch import MIN_WATERMARK
+import numpy as np
+
+from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK
 from scurry.runtime.blobs import decode_batch
 from scurry.runtime.envelope import DATA, TICK, WATERMARK, Envelope
 from scurry.runtime.event_time import Arrival, InputGate
@@ -18,6 +20,7 @@ from scurry.runtime.report import Tick, decode_report, decode_tick, encode_repor
 from scurry.runtime.router import sender_of
 from scurry.runtime.specs import JobSpec
 from scurry.runtime.task import Task, report
+from scurry.runtime.timers import PROCESSING, TimerQueue
 from scurry.state.journal import Journal
 from scurry.state.slot_store import SlotStore
 
@@ -68,6 +71,7 @@ class SlotHost:
         yield from self.task.finish_channel(marks)
         yield from self.task.finish()
         yield from self._ticks(tick)
+        self._ask_for_timers()
         self._context.count("state_bytes", self.store.commit(journal, self._notes()))
         self._context.gauges["state_entries"] = self.store.entries
         yield report(self._context)
@@ -93,14 +97,26 @@ class SlotHost:
         arrivals.clear()
         if whole is not None:
             self._context.count(f"in:{uid}", whole.size)
-            if ports is not None:
-                raise AssertionError(f"operator {uid} has one input, got records for others")
+            if ports is None:
+                ports = np.zeros(whole.size, dtype=np.int64)
+            begin = 0
             for piece in whole.slices(CHUNK_ROWS):
-                operator.process(piece)
+                if operator.two_inputs:
+                    operator.process_ports(piece, ports[begin : begin + piece.size])
+                else:
+                    operator.process(piece)
+                begin += piece.size
                 yield from self.task.drain()
         operator.advance(gate.settle())
         if gate.current > MIN_WATERMARK:
             self._context.watermarks[uid] = gate.current
+
+    def _ask_for_timers(self) -> None:
+        """Have a micro-batch come when the next timer in processing time is due."""
+        queues = [part for part in self.store.parts if isinstance(part, TimerQueue)]
+        for queue in queues:
+            if queue.domain == PROCESSING and queue.next_due <= MAX_WATERMARK:
+                self._context.wake_at(queue.next_due)
 
     def _ticks(self, tick: Tick) -> Iterator[Envelope]:
         if self.stage < len(self.job.stages):

@@ -9,6 +9,7 @@ cells have become goes back to the driver, which puts them into the next plan.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -51,14 +52,19 @@ class TaskPlan(msgspec.Struct):
 _plans = msgspec.json.Decoder(TaskPlan)
 
 
-def encode_plan(plan: TaskPlan) -> str:
-    """A task's plan as one line of JSON."""
-    return msgspec.json.encode(plan).decode()
+def encode_plan(plan: TaskPlan) -> bytes:
+    """A task's plan as JSON."""
+    return msgspec.json.encode(plan)
 
 
-def decode_plan(line: str) -> TaskPlan:
-    """The plan behind :func:`encode_plan`'s line."""
-    return _plans.decode(line)
+def decode_plan(content: bytes) -> TaskPlan:
+    """The plan behind :func:`encode_plan`'s bytes."""
+    return _plans.decode(content)
+
+
+def plan_file(plans: str, batch: int, task: int) -> Path:
+    """Where in the directory ``plans`` the plan of a task of a micro-batch lies."""
+    return Path(plans, f"{batch:09d}", str(task))
 
 
 class IngressTask:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from scurry.common.errors import ProgramError
@@ -22,11 +23,12 @@ from scurry.state.states import (
     MapStateDescriptor,
     ReducingState,
     ReducingStateDescriptor,
+    State,
     StateDescriptor,
     ValueState,
     ValueStateDescriptor,
 )
-from scurry.state.table import KeyScope, TableValueState
+from scurry.state.table import KeyScope, TableValueState, address
 
 D = TypeVar("D", bound=StateDescriptor)
 
@@ -40,7 +42,10 @@ def store_of(task: TaskContext) -> SlotStore:
 class KeyedRuntimeContext(RuntimeContext):
     """The runtime context of a function on a keyed stream."""
 
-    def __init__(self, spec: OperatorSpec, task: TaskContext, scope: KeyScope) -> None:
+    def __init__(
+        self, spec: OperatorSpec, task: TaskContext, scope: KeyScope, space: str = ""
+    ) -> None:
+        """``space`` keeps apart states of the same name, such as a window's and its key's."""
         super().__init__(
             spec.name,
             spec.uid,
@@ -48,9 +53,11 @@ class KeyedRuntimeContext(RuntimeContext):
             spec.parallelism,
             task.max_parallelism,
             task.parameters,
+            task.metrics.group(spec),
         )
         self._scope = scope
         self._store = store_of(task)
+        self._space = space
         self._kinds: dict[str, type] = {}
 
     def _check(self, descriptor: Any, kind: type[D]) -> D:
@@ -68,11 +75,18 @@ class KeyedRuntimeContext(RuntimeContext):
         return descriptor
 
     def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
-        name = self._check(state_descriptor, ValueStateDescriptor).name
-        return TableValueState(self._store.table(self._uid, name), self._scope)
+        self._check(state_descriptor, ValueStateDescriptor)
+        return self._value(state_descriptor)
+
+    def _value(self, descriptor: StateDescriptor) -> TableValueState:
+        table = self._store.table(self._uid, f"{self._space}{descriptor.name}")
+        return TableValueState(table, self._scope)
+
+    def _name(self, descriptor: StateDescriptor) -> str:
+        return f"{self._uid}\x1f{self._space}{descriptor.name}"
 
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
-        name = f"{self._uid}\x1f{self._check(state_descriptor, ListStateDescriptor).name}"
+        name = self._name(self._check(state_descriptor, ListStateDescriptor))
         store = self._store
         table = store.part(
             name,
@@ -81,16 +95,15 @@ class KeyedRuntimeContext(RuntimeContext):
         return TableListState(table, self._scope)
 
     def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
-        name = f"{self._uid}\x1f{self._check(state_descriptor, MapStateDescriptor).name}"
+        name = self._name(self._check(state_descriptor, MapStateDescriptor))
         store = self._store
         table = store.part(name, lambda: MapTable(name, store.local, store.max_parallelism))
         return TableMapState(table, self._scope)
 
     def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
         descriptor = self._check(state_descriptor, ReducingStateDescriptor)
-        table = self._store.table(self._uid, descriptor.name)
         reduce = reduce_function(descriptor.reduce_function).reduce
-        return TableReducingState(TableValueState(table, self._scope), reduce)
+        return TableReducingState(self._value(descriptor), reduce)
 
     def get_aggregating_state(
         self, state_descriptor: AggregatingStateDescriptor
@@ -101,8 +114,33 @@ class KeyedRuntimeContext(RuntimeContext):
                 f"AggregatingStateDescriptor {descriptor.name!r} needs an AggregateFunction, got "
                 f"{descriptor.agg_function!r}."
             )
-        table = self._store.table(self._uid, descriptor.name)
-        return TableAggregatingState(TableValueState(table, self._scope), descriptor.agg_function)
+        return TableAggregatingState(self._value(descriptor), descriptor.agg_function)
+
+    def state_of(self, descriptor: StateDescriptor) -> State:
+        """The handle on the state that ``descriptor`` describes, of whatever kind."""
+        for kind, get in self._getters().items():
+            if isinstance(descriptor, kind):
+                return get(descriptor)
+        raise ProgramError(
+            f"Operator {self.get_task_name()!r} asked for keyed state with {descriptor!r} where a "
+            "state descriptor is needed."
+        )
+
+    def _getters(self) -> dict[type[StateDescriptor], Callable[[Any], State]]:
+        return {
+            ValueStateDescriptor: self.get_state,
+            ListStateDescriptor: self.get_list_state,
+            MapStateDescriptor: self.get_map_state,
+            ReducingStateDescriptor: self.get_reducing_state,
+            AggregatingStateDescriptor: self.get_aggregating_state,
+        }
+
+    def keys_with(self, descriptor: StateDescriptor) -> list[Any]:
+        """All keys of the slot that have the state, in an order that depends on them alone."""
+        self.state_of(descriptor)
+        table = self._store.listed(self._uid, descriptor.name)
+        groups = self._store.max_parallelism
+        return sorted((key for key, _ in table.items()), key=lambda key: address(key, groups))
 
 
 class TableReducingState(ReducingState[Any]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -13,12 +13,14 @@ from scurry.functions.output_tag import OutputTag
 from scurry.runtime.batch import MIN_WATERMARK, Batch, Longs
 from scurry.runtime.conform import conform
 from scurry.runtime.failures import NO_ELEMENT, function_error
+from scurry.runtime.metrics import MetricRegistry
 from scurry.runtime.specs import OperatorSpec
 
 if TYPE_CHECKING:
     from scurry.state.slot_store import SlotStore
 
 Consumer = Callable[[Batch], None]
+T = TypeVar("T")
 _first = itemgetter(0)
 
 
@@ -48,15 +50,30 @@ class TaskContext:
     counters: dict[str, int] = field(default_factory=dict)
     gauges: dict[str, int] = field(default_factory=dict)
     watermarks: dict[str, int] = field(default_factory=dict)
+    #: what functions count and measure themselves
+    metrics: MetricRegistry = field(default_factory=MetricRegistry)
+    #: when the next micro-batch is due even if there is nothing to read
+    wake: int | None = None
+
+    def wake_at(self, time: int) -> None:
+        """Ask for a micro-batch at processing time ``time``, whether there are records or not."""
+        self.wake = time if self.wake is None else min(self.wake, time)
 
     def count(self, name: str, amount: int) -> None:
         """Add to a counter that the driver sums over all tasks."""
         self.counters[name] = self.counters.get(name, 0) + amount
 
-    def take_report(self) -> dict[str, dict[str, int]]:
+    def take_report(self) -> dict[str, Any]:
         """What there is to report of this micro-batch; counters start again at zero."""
         counters, self.counters = self.counters, {}
-        return {"counters": counters, "gauges": self.gauges, "watermarks": self.watermarks}
+        wake, self.wake = self.wake, None
+        return {
+            "counters": counters,
+            "gauges": self.gauges,
+            "watermarks": self.watermarks,
+            "wake": wake,
+            "metrics": self.metrics.report(),
+        }
 
 
 class Operator:
@@ -66,7 +83,12 @@ class Operator:
     ``begin``, with the watermark the last batch ended at. Then ``process`` is called for the
     batches of records in order, and for the head ``advance`` with the watermark at the end of the
     input; then ``finish`` for all. ``close`` is called after the last micro-batch.
+
+    An operator with ``two_inputs`` is always the head of a chain. Instead of ``process`` its
+    ``process_ports`` is called: with the records of both inputs, merged into their order.
     """
+
+    two_inputs = False
 
     def __init__(self, spec: OperatorSpec) -> None:
         self.spec = spec
@@ -89,6 +111,10 @@ class Operator:
     def process(self, batch: Batch, port: int = 0) -> None:
         """Handle records, in order."""
         raise AssertionError(f"{type(self).__name__} takes no records")
+
+    def process_ports(self, batch: Batch, ports: Longs) -> None:
+        """Handle records of two inputs, in order; ``ports[i]`` says which input record i is of."""
+        raise AssertionError(f"{type(self).__name__} has one input only")
 
     def advance(self, watermark: int) -> None:
         """The watermark at the end of this micro-batch's input."""
@@ -140,6 +166,13 @@ class Operator:
         """The error to raise when user code failed."""
         spec = self.spec
         return function_error(spec.name, spec.uid, spec.location, element, failure)
+
+
+def by_port(ports: Longs, first: T, second: T) -> list[T]:
+    """For each record what belongs to its input."""
+    if not ports.any():
+        return [first] * len(ports)
+    return [second if port else first for port in ports.tolist()]
 
 
 def is_tagged(row: Any) -> bool:

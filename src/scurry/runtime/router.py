@@ -30,6 +30,7 @@ class Router:
         job: JobSpec,
         context: TaskContext,
         tag: str,
+        copy: int = 0,
     ) -> None:
         assert wire.partitioning is not None
         self._sender = sender
@@ -38,7 +39,9 @@ class Router:
         self._port = wire.port
         self._stage = job.stage_of(wire.target)
         self._context = context
-        self._prefix = f"{sender.uid}>{tag}:{wire.port}@"
+        # a stream that reaches the same input twice (a union with itself) has two channels
+        again = f"+{copy}" if copy else ""
+        self._prefix = f"{sender.uid}>{tag}:{wire.port}{again}@"
         self._channel = ""
         self._seq = 0
         self._waiting: dict[int, list[Batch]] = {}

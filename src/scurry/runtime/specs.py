@@ -74,6 +74,11 @@ class JobSpec:
     sys_path: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def ingress_tasks(self) -> int:
+        """Into how many tasks the reading of all sources is spread."""
+        return max((source.tasks for source in self.sources), default=1)
+
     def stage_of(self, uid: str) -> int:
         """The number of the stage whose hosts receive records for ``uid``."""
         for number, heads in enumerate(self.stages, start=1):

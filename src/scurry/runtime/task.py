@@ -70,14 +70,18 @@ class Task:
     def _consumers(
         self, sender: OperatorSpec | SourceSpec, tag: str, wires: tuple[Wire, ...]
     ) -> list[Consumer]:
-        return [self._consumer(sender, tag, at, wire) for at, wire in enumerate(wires)]
+        ends = [(wire.target, wire.port) for wire in wires]
+        return [
+            self._consumer(sender, tag, at, wire, ends[:at].count(ends[at]))
+            for at, wire in enumerate(wires)
+        ]
 
     def _consumer(
-        self, sender: OperatorSpec | SourceSpec, tag: str, at: int, wire: Wire
+        self, sender: OperatorSpec | SourceSpec, tag: str, at: int, wire: Wire, copy: int
     ) -> Consumer:
         if wire.partitioning is None:
             return partial(self._operator(wire.target).process, port=wire.port)
-        router = Router(sender, wire, self.job, self.context, tag)
+        router = Router(sender, wire, self.job, self.context, tag, copy)
         self.routers.append(router)
         self._router_at[sender.uid, tag, at] = router
         return router.send

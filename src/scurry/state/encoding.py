@@ -14,9 +14,12 @@ import msgspec
 
 from scurry.common.errors import StateError, shorten
 from scurry.common.pickling import dumps
+from scurry.windowing.windows import TimeWindow, WindowKey
 
 _MSGPACK = b"\x01"
 _PICKLE = b"\x02"
+#: a key and its window of time: (key, start, end) as MessagePack
+_WINDOW_KEY = b"\x03"
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder().decode
 #: Types that users cannot change in place, so that a decoded value may be kept across batches.
@@ -29,6 +32,8 @@ def encode(value: Any) -> bytes:
     kind = type(value)
     if kind in IMMUTABLE and (kind is not int or value in _SMALL):
         return _MSGPACK + _encode(value)
+    if kind is WindowKey and _is_plain(value):
+        return _WINDOW_KEY + _encode((value[0], *value[1]))
     try:
         return _PICKLE + dumps(value)
     except Exception as failure:
@@ -36,6 +41,16 @@ def encode(value: Any) -> bytes:
             f"{shorten(value)} cannot be stored in state: {failure}. State holds plain data: "
             "numbers, strings, collections, dataclasses; keep connections and locks outside it."
         ) from failure
+
+
+def _is_plain(place: WindowKey) -> bool:
+    key, window = place
+    numbers = [*window, key] if type(key) is int else window
+    return (
+        type(window) is TimeWindow
+        and type(key) in IMMUTABLE
+        and all(number in _SMALL for number in numbers)
+    )
 
 
 def decode(data: bytes | memoryview) -> Any:
@@ -46,6 +61,9 @@ def decode(data: bytes | memoryview) -> Any:
         return _decode(view[1:])
     if version == _PICKLE:
         return pickle.loads(view[1:])
+    if version == _WINDOW_KEY:
+        key, start, end = _decode(view[1:])
+        return WindowKey(key, TimeWindow(start, end))
     raise StateError(
         f"State was written in format {version!r}, which this version of Scurry does not know. "
         "Start the job with the version of Scurry that wrote the checkpoint, or a later one."

@@ -10,9 +10,9 @@ store, and rebuilds. A zombie task is caught the same way.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from scurry.state.journal import Change, Head, Journal, chunked, pack, unpack
 from scurry.state.local import LocalStore
@@ -33,6 +33,13 @@ class Changing(Protocol):
 
     def forget(self) -> None:
         """The store below is no longer what was read: drop everything held in memory."""
+
+
+class Listed(Protocol):
+    """A table whose keys can be listed."""
+
+    def items(self) -> Iterable[tuple[Any, Any]]:
+        """All keys and values, uncommitted changes included."""
 
 
 P = TypeVar("P", bound=Changing)
@@ -60,6 +67,15 @@ class SlotStore:
         if name not in self._parts:
             self._parts[name] = make()
         return cast(P, self._parts[name])
+
+    @property
+    def parts(self) -> Iterable[Changing]:
+        """All parts made so far."""
+        return self._parts.values()
+
+    def listed(self, uid: str, state: str) -> Listed:
+        """The table of a state that is in use, of whatever kind, for listing its keys."""
+        return cast(Listed, self._parts[f"{uid}\x1f{state}"])
 
     def begin(self, journal: Journal) -> bytes:
         """Start a micro-batch from the journal's truth; returns the notes of the last commit."""

@@ -9,20 +9,24 @@ same effect however the input is cut into batches.
 from __future__ import annotations
 
 import hashlib
+import struct
 from collections.abc import Iterator
 from typing import Any
 
-from scurry.common.errors import StateError
-from scurry.common.keys import form_of, stable_hash
+from scurry.common.errors import KeyTypeError, StateError
+from scurry.common.keys import canonical, form_of, stable_hash
 from scurry.state.encoding import IMMUTABLE, decode, encode
 from scurry.state.journal import Change
 from scurry.state.local import LocalStore
 from scurry.state.states import ValueState
+from scurry.windowing.windows import TimeWindow, WindowKey
 
 #: Stands for "not looked up yet"; None is a user's value meaning "nothing there".
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
 _KEEP = 200_000
 _LONG_FORM = 300
+_SPAN = struct.Struct(">QQ")
+_BIAS = 1 << 63
 
 
 class KeyScope:
@@ -36,16 +40,39 @@ class KeyScope:
 
 def address(key: Any, max_parallelism: int) -> bytes:
     """Where the records of ``key`` live in a table: its key group, then its canonical form."""
+    if type(key) is WindowKey:
+        return prefix_of(key, max_parallelism)
     return (stable_hash(key) % max_parallelism).to_bytes(2, "big") + form_of(key)
 
 
 def prefix_of(key: Any, max_parallelism: int) -> bytes:
-    """The beginning of the addresses of a key that has many records: no other key's begin so."""
+    """The beginning of the addresses of a key that has many records: no other key's begin so.
+
+    The addresses of a key's windows begin with that of the key, and lie in its key group."""
+    if type(key) is WindowKey:
+        form = window_form(key[1])
+        return prefix_of(key[0], max_parallelism) + len(form).to_bytes(2, "big") + form
     form = form_of(key)
     if len(form) > _LONG_FORM:
         form = b"#" + hashlib.blake2b(form, digest_size=32).digest()
     group = stable_hash(key) % max_parallelism
     return group.to_bytes(2, "big") + len(form).to_bytes(2, "big") + form
+
+
+def window_form(window: Any) -> bytes:
+    """The canonical form of a window, in the order of windows where they are spans of time."""
+    if type(window) is TimeWindow:
+        try:
+            return _SPAN.pack(window[0] + _BIAS, window[1] + _BIAS)
+        except struct.error:
+            pass
+    try:
+        form = canonical(window)
+    except KeyTypeError:
+        form = b"p" + encode(window)
+    if len(form) <= _LONG_FORM // 2:
+        return form
+    return b"#" + hashlib.blake2b(form, digest_size=32).digest()
 
 
 def pack_record(key: Any, value: Any) -> bytes:

@@ -7,6 +7,7 @@ import itertools
 import pickle
 import tempfile
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from scurry.plan.nodes import Sink as SinkNode
 from scurry.runtime.envelope import CELLS, COMMIT, DRIVER, REPORT, Envelope
 from scurry.runtime.host import SlotHost
 from scurry.runtime.ingress import IngressTask, decode_plan, encode_plan
+from scurry.runtime.metrics import MetricTotals
 from scurry.runtime.report import decode_report
 from scurry.runtime.specs import JobSpec
 from scurry.state.journal import MemoryJournal
@@ -57,6 +59,7 @@ class LocalJob:
         self._stores: dict[tuple[int, int], LocalStore] = {}
         self._hosts: dict[tuple[int, int], SlotHost] = {}
         self._ingress: dict[int, IngressTask] = {}
+        self._metrics = MetricTotals()
         self._directory = tempfile.TemporaryDirectory(prefix="scurry-local-")
 
     def __enter__(self) -> LocalJob:
@@ -114,6 +117,11 @@ class LocalJob:
         """Where the sources stand."""
         return self._planner.epoch(self.batch)
 
+    @property
+    def metrics(self) -> dict[str, dict[str, Any]]:
+        """What functions counted and measured, as ``JobClient.get_metrics`` gives it."""
+        return self._metrics.by_operator(self._job.spec.operators)
+
     def state(self, uid: str, name: str) -> dict[Any, Any]:
         """All keys and values of a state, as of the last micro-batch."""
         found: dict[Any, Any] = {}
@@ -159,7 +167,7 @@ class LocalJob:
 
     def _commit(self, envelopes: list[Envelope]) -> None:
         messages: dict[str, list[Any]] = {uid: [] for uid in self._sinks}
-        counters: dict[str, int] = {}
+        reports: list[dict[str, Any]] = []
         for envelope in envelopes:
             assert envelope.stage == DRIVER, envelope
             if envelope.kind == COMMIT:
@@ -167,10 +175,14 @@ class LocalJob:
             elif envelope.kind == CELLS:
                 self._planner.remember(*decode_report(envelope.payload))
             elif envelope.kind == REPORT:
-                for name, count in decode_report(envelope.payload)["counters"].items():
-                    counters[name] = counters.get(name, 0) + count
+                reports.append(decode_report(envelope.payload))
+        self._planner.take_wishes(reports)
+        self._metrics.take(reports)
         for uid, sink in self._sinks.items():
             sink.commit(self.batch, messages[uid])
+        counters: Counter[str] = Counter()
+        for report in reports:
+            counters.update(report["counters"])
         self._planner.observe(counters)
         self._planner.committed(last=True)
 

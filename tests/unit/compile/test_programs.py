@@ -156,7 +156,7 @@ def test_the_execution_plan_is_json() -> None:
     plan = json.loads(env.get_execution_plan())
     assert [node["id"] for node in plan["nodes"]] == ["a", "b", "c"]
     assert plan["nodes"][1]["predecessors"] == [
-        {"id": "a", "side_output": None, "ship_strategy": "hash"}
+        {"id": "a", "side_output": None, "input": 0, "ship_strategy": "hash"}
     ]
 
 
