@@ -24,9 +24,11 @@ from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
 from scurry.state import (
     AggregatingStateDescriptor,
+    BagStateDescriptor,
     ListStateDescriptor,
     MapStateDescriptor,
     ReducingStateDescriptor,
+    SetStateDescriptor,
     ValueStateDescriptor,
 )
 from scurry.state.journal import MemoryJournal
@@ -113,6 +115,32 @@ MODELS = [
             "remove": (lambda s, k, v: s.remove(k), removed),
             "get": (lambda s, k, v: s.get(k), lambda held, k, v: held),
             "contains": (lambda s, k, v: s.contains(k), lambda held, k, v: held),
+            "clear": (lambda s, k, v: s.clear(), lambda held, k, v: None),
+        },
+    ),
+    Model(
+        "get_set_state",
+        lambda: SetStateDescriptor("s"),
+        lambda state: (sorted(state.get()), state.is_empty()),
+        lambda held: (sorted(held or ()), not held),
+        {
+            "add": (lambda s, k, v: s.add(v), lambda held, k, v: {*(held or ()), v}),
+            "add_all": (lambda s, k, v: s.add_all([k, v]), lambda h, k, v: {*(h or ()), k, v}),
+            "remove": (lambda s, k, v: s.remove(v), lambda held, k, v: (held or set()) - {v}),
+            "contains": (lambda s, k, v: v in s, lambda held, k, v: held),
+            "read": (lambda s, k, v: list(s), lambda held, k, v: held),
+            "clear": (lambda s, k, v: s.clear(), lambda held, k, v: None),
+        },
+    ),
+    Model(
+        "get_bag_state",
+        lambda: BagStateDescriptor("s"),
+        lambda state: (sorted(state.get()), state.is_empty()),
+        lambda held: (sorted(held or ()), not held),
+        {
+            "add": (lambda s, k, v: s.add(v), lambda held, k, v: [*(held or ()), v]),
+            "add_all": (lambda s, k, v: s.add_all({k, v}), lambda h, k, v: [*(h or ()), *{k, v}]),
+            "read": (lambda s, k, v: list(s), lambda held, k, v: held),
             "clear": (lambda s, k, v: s.clear(), lambda held, k, v: None),
         },
     ),
@@ -234,13 +262,15 @@ def test_a_list_in_many_pieces_is_put_together_again(size: int, tmp_path: Path) 
     assert list(slot.state.get()) == list(range(size))
 
 
-def test_appending_reads_nothing(tmp_path: Path, monkeypatch: Any) -> None:
-    slot = Slot(MODELS[1], tmp_path / "s")
+@pytest.mark.parametrize("getter", ["get_list_state", "get_set_state", "get_bag_state"])
+def test_adding_reads_nothing(getter: str, tmp_path: Path, monkeypatch: Any) -> None:
+    slot = Slot(next(m for m in MODELS if m.getter == getter), tmp_path / "s")
     slot.scope.key = "k"
     slot.state.add(1)
     slot.commit()
     slot.begin()
-    monkeypatch.setattr(slot.local, "scan", lambda *a: pytest.fail("a blind append must not read"))
+    for read in ("scan", "get"):
+        monkeypatch.setattr(slot.local, read, lambda *a: pytest.fail("a blind add must not read"))
     slot.scope.key = "k"
     slot.state.add(2)
     slot.commit()

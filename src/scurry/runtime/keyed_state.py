@@ -12,16 +12,21 @@ from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
 from scurry.state.list_table import ListTable, TableListState
 from scurry.state.map_table import MapTable, TableMapState
+from scurry.state.set_state import ListedBagState, MappedSetState
 from scurry.state.slot_store import SlotStore
 from scurry.state.states import (
     AggregatingState,
     AggregatingStateDescriptor,
+    BagState,
+    BagStateDescriptor,
     ListState,
     ListStateDescriptor,
     MapState,
     MapStateDescriptor,
     ReducingState,
     ReducingStateDescriptor,
+    SetState,
+    SetStateDescriptor,
     StateDescriptor,
     ValueState,
     ValueStateDescriptor,
@@ -72,17 +77,27 @@ class KeyedRuntimeContext(RuntimeContext):
         return TableValueState(self._store.table(self._uid, name), self._scope)
 
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
-        name = f"{self._uid}\x1f{self._check(state_descriptor, ListStateDescriptor).name}"
-        store = self._store
+        return self._list(self._check(state_descriptor, ListStateDescriptor))
+
+    def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
+        return self._map(self._check(state_descriptor, MapStateDescriptor))
+
+    def get_set_state(self, state_descriptor: SetStateDescriptor) -> SetState[Any]:
+        return MappedSetState(self._map(self._check(state_descriptor, SetStateDescriptor)))
+
+    def get_bag_state(self, state_descriptor: BagStateDescriptor) -> BagState[Any]:
+        return ListedBagState(self._list(self._check(state_descriptor, BagStateDescriptor)))
+
+    def _list(self, descriptor: StateDescriptor) -> ListState[Any]:
+        name, store = f"{self._uid}\x1f{descriptor.name}", self._store
         table = store.part(
             name,
             lambda: ListTable(name, store.local, store.max_parallelism, lambda: store.epoch),
         )
         return TableListState(table, self._scope)
 
-    def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
-        name = f"{self._uid}\x1f{self._check(state_descriptor, MapStateDescriptor).name}"
-        store = self._store
+    def _map(self, descriptor: StateDescriptor) -> MapState[Any, Any]:
+        name, store = f"{self._uid}\x1f{descriptor.name}", self._store
         table = store.part(name, lambda: MapTable(name, store.local, store.max_parallelism))
         return TableMapState(table, self._scope)
 

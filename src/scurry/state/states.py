@@ -63,6 +63,20 @@ class MapStateDescriptor(StateDescriptor):
         self.key_type_info = key_type_info
 
 
+class SetStateDescriptor(StateDescriptor):
+    """Describes a state of a set per key."""
+
+    def __init__(self, name: str, elem_type_info: TypeInformation | None = None) -> None:
+        super().__init__(name, elem_type_info)
+
+
+class BagStateDescriptor(StateDescriptor):
+    """Describes a state of a bag per key: elements may occur several times, order means nothing."""
+
+    def __init__(self, name: str, elem_type_info: TypeInformation | None = None) -> None:
+        super().__init__(name, elem_type_info)
+
+
 class ReducingStateDescriptor(StateDescriptor):
     """Describes a state that combines all values added to a key into one of their type."""
 
@@ -180,6 +194,64 @@ class MapState(State, Generic[K, V]):
 
     def __iter__(self) -> Iterator[K]:
         return iter(self.keys())
+
+
+class SetState(State, Generic[T]):
+    """A set per key. Adding and removing never read, and cost one element however large the set
+    is; elements are listed in an order that depends on nothing but themselves."""
+
+    @abstractmethod
+    def add(self, value: T) -> None:
+        """Put an element in; nothing changes if it is there."""
+
+    @abstractmethod
+    def add_all(self, values: Iterable[T]) -> None:
+        """Put elements in."""
+
+    @abstractmethod
+    def remove(self, value: T) -> None:
+        """Take an element out, if it is there."""
+
+    @abstractmethod
+    def contains(self, value: T) -> bool:
+        """Whether an element is in the current key's set; reads that element only."""
+
+    @abstractmethod
+    def get(self) -> Iterable[T]:
+        """All elements of the current key's set."""
+
+    @abstractmethod
+    def is_empty(self) -> bool:
+        """Whether the current key's set has no elements."""
+
+    def __contains__(self, value: T) -> bool:
+        return self.contains(value)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.get())
+
+
+class BagState(State, Generic[T]):
+    """A bag per key: a list whose order nobody relies on. Adding never reads."""
+
+    @abstractmethod
+    def add(self, value: T) -> None:
+        """Put an element in, once more if it is there."""
+
+    @abstractmethod
+    def add_all(self, values: Iterable[T]) -> None:
+        """Put elements in."""
+
+    @abstractmethod
+    def get(self) -> Iterable[T]:
+        """All elements of the current key's bag, each as often as it was added."""
+
+    @abstractmethod
+    def is_empty(self) -> bool:
+        """Whether the current key's bag has no elements."""
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.get())
 
 
 class ReducingState(State, Generic[T]):
