@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scurry.common.errors import ProgramError
+from scurry.common.time import Time
 from scurry.functions import AggregateFunction, KeyedStateStore
 from scurry.runtime.keyed_state import KeyedRuntimeContext
 from scurry.runtime.operator import TaskContext
@@ -29,10 +30,11 @@ from scurry.state import (
     MapStateDescriptor,
     ReducingStateDescriptor,
     SetStateDescriptor,
+    StateTtlConfig,
     ValueStateDescriptor,
 )
+from scurry.state.backends import StateSettings
 from scurry.state.journal import MemoryJournal
-from scurry.state.local import LocalStore
 from scurry.state.slot_store import SlotStore
 from scurry.state.table import KeyScope
 
@@ -175,10 +177,11 @@ def test_every_kind_of_state_has_a_model() -> None:
 class Slot:
     """One slot with a state, which can commit, crash, move and lose its local store."""
 
-    def __init__(self, model: Model, path: Path) -> None:
+    def __init__(self, model: Model, path: Path, backend: str = "disk", ttl: bool = False) -> None:
         self.model = model
-        self.local = LocalStore(path)
+        self.local: Any = StateSettings(backend).local_store(path)
         self.journal = MemoryJournal()
+        self.ttl = ttl
         self.start()
 
     def start(self) -> None:
@@ -191,7 +194,11 @@ class Slot:
         task = TaskContext(0, 1, 128, store=self.store)
         spec = OperatorSpec(uid="op", name="op", make=lambda spec: None)  # type: ignore
         context = KeyedRuntimeContext(spec, task, self.scope)
-        self.state = getattr(context, self.model.getter)(self.model.descriptor())
+        descriptor = self.model.descriptor()
+        if self.ttl:
+            for_ever = StateTtlConfig.new_builder(Time.days(9)).update_ttl_on_read_and_write()
+            descriptor.enable_time_to_live(for_ever.build())
+        self.state = getattr(context, self.model.getter)(descriptor)
 
     def commit(self) -> None:
         self.store.commit(self.journal, b"")
@@ -207,11 +214,15 @@ steps = st.lists(
 )
 
 
+@pytest.mark.parametrize("ttl", [False, True], ids=["no-ttl", "ttl"])
+@pytest.mark.parametrize("backend", ["disk", "memory"])
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.getter)
 @given(steps=steps)
-def test_state_is_as_its_model_says(model: Model, steps: list[Any]) -> None:
+def test_state_is_as_its_model_says(
+    model: Model, backend: str, ttl: bool, steps: list[Any]
+) -> None:
     with tempfile.TemporaryDirectory() as directory:
-        slot = Slot(model, Path(directory) / "s")
+        slot = Slot(model, Path(directory) / "s", backend, ttl)
         truth: dict[Any, Any] = {}
         saved: dict[Any, Any] = {}
         actions = list(model.actions.values())

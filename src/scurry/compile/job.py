@@ -13,6 +13,7 @@ from scurry.compile.uids import assign_uids
 from scurry.plan.graph import Graph
 from scurry.plan.nodes import Node, Operator, Source, Timestamps
 from scurry.runtime.specs import JobSpec, OperatorSpec, SourceSpec, Wire
+from scurry.state.backends import StateSettings
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Settings:
     max_parallelism: int = 128
     parameters: Mapping[str, str] = field(default_factory=dict)
     chaining: bool = True
+    state: StateSettings = field(default_factory=StateSettings)
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
         stages=tuple(tuple(uids[head] for head in heads) for heads in layout.stages),
         parameters=dict(settings.parameters),
         options={"ordered": ordered},
+        state=settings.state,
     )
     return CompiledJob(graph, layout, uids, spec)
 

@@ -22,8 +22,10 @@ from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
 from scurry.runtime.operator import Clock, Operator, TaskContext
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.timers import TimerQueue
+from scurry.state.encoding import NULL
 from scurry.state.slot_store import SlotStore
 from scurry.state.table import MISSING, KeyScope, StateTable
+from scurry.state.ttl import StateClock
 
 
 class KeyedTimerService(TimerService):
@@ -101,9 +103,19 @@ class KeyedProcessOperator(Operator):
         self._timers = KeyedTimerService(self.spec, context, self._scope, self._clock)
         self._context = KeyedContext(self._scope, self._timers)
         try:
-            self._function.open(KeyedRuntimeContext(self.spec, context, self._scope))
+            self._function.open(
+                KeyedRuntimeContext(self.spec, context, self._scope, self._state_clock())
+            )
         except Exception as failure:
             raise self.failed(failure) from failure
+
+    def _state_clock(self) -> StateClock:
+        clock = self._clock
+        return StateClock(
+            now=lambda: clock.now,
+            watermark=lambda: None if clock.watermark == MIN_WATERMARK else clock.watermark,
+            timestamp=self._context.timestamp,
+        )
 
     def begin(self, watermark: int) -> None:
         """Fires the processing-time timers that became due before this micro-batch."""
@@ -285,9 +297,11 @@ class ReduceOperator(Operator):
                 held = live.get(key, MISSING)
                 if held is MISSING:
                     held = load(key)
-                # the box tells a reduced None from "nothing yet"
-                reduced = value if held is None else reduce(held[0], value)
-                live[key] = (reduced,)
+                if held is NULL:
+                    reduced = reduce(None, value)
+                else:
+                    reduced = value if held is None else reduce(held, value)
+                live[key] = NULL if reduced is None else reduced
                 dirty[key] = None
                 values.append(reduced)
         except Exception as failure:

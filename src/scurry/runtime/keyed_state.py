@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from scurry.common.errors import ProgramError
@@ -10,6 +12,7 @@ from scurry.functions.contexts import RuntimeContext
 from scurry.functions.transforms import AggregateFunction
 from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
+from scurry.state.encoding import NULL
 from scurry.state.list_table import ListTable, TableListState
 from scurry.state.map_table import MapTable, TableMapState
 from scurry.state.set_state import ListedBagState, MappedSetState
@@ -31,9 +34,12 @@ from scurry.state.states import (
     ValueState,
     ValueStateDescriptor,
 )
-from scurry.state.table import KeyScope, TableValueState
+from scurry.state.table import KeyScope, StateTable, TableValueState
+from scurry.state.ttl import Expiry, StateClock, Sweeper
+from scurry.state.ttl_states import TtlListState, TtlMapState, TtlValueState
 
 D = TypeVar("D", bound=StateDescriptor)
+T = TypeVar("T")
 
 
 def store_of(task: TaskContext) -> SlotStore:
@@ -45,7 +51,13 @@ def store_of(task: TaskContext) -> SlotStore:
 class KeyedRuntimeContext(RuntimeContext):
     """The runtime context of a function on a keyed stream."""
 
-    def __init__(self, spec: OperatorSpec, task: TaskContext, scope: KeyScope) -> None:
+    def __init__(
+        self,
+        spec: OperatorSpec,
+        task: TaskContext,
+        scope: KeyScope,
+        clock: StateClock | None = None,
+    ) -> None:
         super().__init__(
             spec.name,
             spec.uid,
@@ -56,6 +68,7 @@ class KeyedRuntimeContext(RuntimeContext):
         )
         self._scope = scope
         self._store = store_of(task)
+        self._clock = clock or StateClock(lambda: task.now, _no_event_time, _no_event_time)
         self._kinds: dict[str, type] = {}
 
     def _check(self, descriptor: Any, kind: type[D]) -> D:
@@ -73,8 +86,7 @@ class KeyedRuntimeContext(RuntimeContext):
         return descriptor
 
     def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
-        name = self._check(state_descriptor, ValueStateDescriptor).name
-        return TableValueState(self._store.table(self._uid, name), self._scope)
+        return self._value(self._check(state_descriptor, ValueStateDescriptor))
 
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
         return self._list(self._check(state_descriptor, ListStateDescriptor))
@@ -88,24 +100,56 @@ class KeyedRuntimeContext(RuntimeContext):
     def get_bag_state(self, state_descriptor: BagStateDescriptor) -> BagState[Any]:
         return ListedBagState(self._list(self._check(state_descriptor, BagStateDescriptor)))
 
-    def _list(self, descriptor: StateDescriptor) -> ListState[Any]:
-        name, store = f"{self._uid}\x1f{descriptor.name}", self._store
-        table = store.part(
-            name,
-            lambda: ListTable(name, store.local, store.max_parallelism, lambda: store.epoch),
+    def _open(self, descriptor: StateDescriptor, make: Callable[..., T]) -> tuple[T, Expiry | None]:
+        """The table of a state, and what tells when its entries expire."""
+        store, name = self._store, f"{self._uid}\x1f{descriptor.name}"
+
+        def first() -> Any:
+            codec = store.schemas.open(name, descriptor)
+            sweeper = self._sweeper(name, descriptor) if codec.stamped else None
+            made = make(name, store.local, store.max_parallelism, codec=codec, sweeper=sweeper)
+            if sweeper is not None:
+                store.sweepers[name] = sweeper
+            return made
+
+        table: Any = store.part(name, first)
+        return table, None if table.sweeper is None else table.sweeper.expiry
+
+    def _sweeper(self, name: str, descriptor: StateDescriptor) -> Sweeper:
+        config, schemas = descriptor.ttl_config, self._store.schemas
+        assert config is not None
+        expiry = Expiry(
+            config,
+            self._clock,
+            since=lambda: schemas.since(name),
+            begin=lambda since: schemas.begin(name, since),
         )
-        return TableListState(table, self._scope)
+        return Sweeper(name, self._store.local, expiry)
+
+    def _value(self, descriptor: StateDescriptor) -> TableValueState:
+        table, expiry = self._open(descriptor, partial(StateTable, cache=self._store.cache))
+        if expiry is None:
+            return TableValueState(table, self._scope)
+        return TtlValueState(table, self._scope, expiry)
+
+    def _list(self, descriptor: StateDescriptor) -> ListState[Any]:
+        store = self._store
+        make = partial(ListTable, epoch=lambda: store.epoch, cache=store.cache)
+        table, expiry = self._open(descriptor, make)
+        if expiry is None:
+            return TableListState(table, self._scope)
+        return TtlListState(table, self._scope, expiry)
 
     def _map(self, descriptor: StateDescriptor) -> MapState[Any, Any]:
-        name, store = f"{self._uid}\x1f{descriptor.name}", self._store
-        table = store.part(name, lambda: MapTable(name, store.local, store.max_parallelism))
-        return TableMapState(table, self._scope)
+        table, expiry = self._open(descriptor, partial(MapTable, cache=self._store.cache))
+        if expiry is None:
+            return TableMapState(table, self._scope)
+        return TtlMapState(table, self._scope, expiry)
 
     def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
         descriptor = self._check(state_descriptor, ReducingStateDescriptor)
-        table = self._store.table(self._uid, descriptor.name)
         reduce = reduce_function(descriptor.reduce_function).reduce
-        return TableReducingState(TableValueState(table, self._scope), reduce)
+        return TableReducingState(self._value(descriptor), reduce)
 
     def get_aggregating_state(
         self, state_descriptor: AggregatingStateDescriptor
@@ -116,24 +160,22 @@ class KeyedRuntimeContext(RuntimeContext):
                 f"AggregatingStateDescriptor {descriptor.name!r} needs an AggregateFunction, got "
                 f"{descriptor.agg_function!r}."
             )
-        table = self._store.table(self._uid, descriptor.name)
-        return TableAggregatingState(TableValueState(table, self._scope), descriptor.agg_function)
+        return TableAggregatingState(self._value(descriptor), descriptor.agg_function)
 
 
 class TableReducingState(ReducingState[Any]):
-    """Keeps the reduced value; a box around it tells a reduced None from nothing."""
+    """Keeps the reduced value."""
 
     def __init__(self, held: TableValueState, reduce: Any) -> None:
         self._held = held
         self._reduce = reduce
 
     def get(self) -> Any:
-        box = self._held.value()
-        return None if box is None else box[0]
+        return _shown(self._held.value())
 
     def add(self, value: Any) -> None:
-        box = self._held.value()
-        self._held.update((value if box is None else self._reduce(box[0], value),))
+        held = self._held.value()
+        self._held.update(_kept(value if held is None else self._reduce(_shown(held), value)))
 
     def clear(self) -> None:
         self._held.clear()
@@ -147,13 +189,25 @@ class TableAggregatingState(AggregatingState[Any, Any]):
         self._function = function
 
     def get(self) -> Any:
-        box = self._held.value()
-        return None if box is None else self._function.get_result(box[0])
+        held = self._held.value()
+        return None if held is None else self._function.get_result(_shown(held))
 
     def add(self, value: Any) -> None:
-        box = self._held.value()
-        accumulator = self._function.create_accumulator() if box is None else box[0]
-        self._held.update((self._function.add(value, accumulator),))
+        held = self._held.value()
+        accumulator = self._function.create_accumulator() if held is None else _shown(held)
+        self._held.update(_kept(self._function.add(value, accumulator)))
 
     def clear(self) -> None:
         self._held.clear()
+
+
+def _kept(value: Any) -> Any:
+    return NULL if value is None else value
+
+
+def _shown(held: Any) -> Any:
+    return None if held is NULL else held
+
+
+def _no_event_time() -> None:
+    return None

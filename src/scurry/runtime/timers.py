@@ -13,8 +13,7 @@ from typing import Any
 
 from scurry.runtime.batch import MAX_WATERMARK
 from scurry.state.encoding import decode, encode
-from scurry.state.journal import Change
-from scurry.state.local import LocalStore
+from scurry.state.journal import Change, RecordReader
 from scurry.state.table import address
 
 _BIAS = 1 << 63
@@ -25,7 +24,7 @@ Timer = tuple[int, bytes, Any]
 class TimerQueue:
     """Timers of one operator and slot in one time domain, ordered by time, key group and key."""
 
-    def __init__(self, name: str, store: LocalStore, max_parallelism: int) -> None:
+    def __init__(self, name: str, store: RecordReader, max_parallelism: int) -> None:
         self.name = name
         #: no timer is due before this time; may be too early, never too late
         self.next_due = MAX_WATERMARK + 1

@@ -10,8 +10,10 @@ A *delta* is the list of changes a slot made in one micro-batch: ``(table, key, 
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 import msgspec
 import pyarrow as pa
@@ -30,6 +32,33 @@ class Head(msgspec.Struct, array_like=True):
     #: watermarks of the input channels and the like, opaque to the store
     notes: bytes
     version: int = 1
+    #: a compaction under way: its first entry (-1: none), bytes written since it began, bytes of
+    #: live records it has written, and where in the tables it goes on
+    cycle: int = -1
+    cycle_bytes: int = 0
+    slice_bytes: int = 0
+    cursor: tuple[str, bytes] = ("", b"")
+
+
+#: The longest key that a store takes.
+_LONGEST = 480
+
+
+def stored_key(key: bytes) -> bytes:
+    """``key`` as stores and journals have it: a key that is too long is replaced by its digest."""
+    if len(key) <= _LONGEST:
+        return key
+    return key[: _LONGEST - 40] + b"\xff#" + hashlib.blake2b(key, digest_size=32).digest()
+
+
+class RecordReader(Protocol):
+    """What tables need of the store below them."""
+
+    def get(self, table: str, key: bytes) -> bytes | None:
+        """A record, None if there is none."""
+
+    def scan(self, table: str, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+        """Keys and records of a table in the order of their keys, from ``start`` on."""
 
 
 class Journal(ABC):

@@ -12,18 +12,16 @@ than LMDB takes are replaced by their digest, the full key standing in the recor
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import lmdb
 
-from scurry.state.journal import Change
+from scurry.state.journal import Change, stored_key
 
 _LINEAGE = b"\x00lineage"
 _TABLE_NAMES = b"\x00table:"
-_LONGEST = 480
 _FIRST_MAP_BYTES = 64 << 20
 
 
@@ -87,7 +85,7 @@ class LocalStore:
         number = self._numbers.get(table)
         if number is None:
             return None
-        found = self._reader().get(number + _fit(key))
+        found = self._reader().get(number + stored_key(key))
         return None if found is None else bytes(found)
 
     def scan(self, table: str, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
@@ -115,11 +113,12 @@ class LocalStore:
         bookkeeping = 1 + len(self._numbers)
         return max(0, int(self._env.stat()["entries"]) - bookkeeping)
 
-    def everything(self) -> Iterator[Change]:
-        """All that is alive, as changes from nothing."""
-        for table in self.tables():
-            for key, record in self.scan(table):
-                yield table, key, record
+    @property
+    def size(self) -> int:
+        """How many bytes the records take on disk, bookkeeping included, free pages not."""
+        found = self._env.stat()
+        pages = found["branch_pages"] + found["leaf_pages"] + found["overflow_pages"]
+        return int(pages * found["psize"])
 
     def apply(self, changes: Iterable[Change], base: bytes | None, lineage: bytes) -> bool:
         """Write ``changes`` and ``lineage`` in one transaction.
@@ -149,9 +148,9 @@ class LocalStore:
             for table, key, record in changes:
                 number = self._number(txn, table)
                 if record is None:
-                    delete(number + _fit(key))
+                    delete(number + stored_key(key))
                 else:
-                    put(number + _fit(key), record)
+                    put(number + stored_key(key), record)
             put(_LINEAGE, lineage)
         return True
 
@@ -181,9 +180,3 @@ class LocalStore:
         self._env.close()
         if erase:
             shutil.rmtree(self.path, ignore_errors=True)
-
-
-def _fit(key: bytes) -> bytes:
-    if len(key) <= _LONGEST:
-        return key
-    return key[: _LONGEST - 40] + b"\xff#" + hashlib.blake2b(key, digest_size=32).digest()

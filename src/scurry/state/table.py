@@ -12,16 +12,16 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-from scurry.common.errors import StateError
 from scurry.common.keys import form_of, stable_hash
-from scurry.state.encoding import IMMUTABLE, decode, encode
-from scurry.state.journal import Change
-from scurry.state.local import LocalStore
+from scurry.state.journal import Change, RecordReader, stored_key
+from scurry.state.records import RecordCodec, head_of
 from scurry.state.states import ValueState
+from scurry.state.ttl import Sweeper
 
 #: Stands for "not looked up yet"; None is a user's value meaning "nothing there".
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
-_KEEP = 200_000
+#: Decoded entries that a table keeps from one micro-batch to the next, unless told otherwise.
+CACHE_ENTRIES = 100_000
 _LONG_FORM = 300
 
 
@@ -48,25 +48,28 @@ def prefix_of(key: Any, max_parallelism: int) -> bytes:
     return group.to_bytes(2, "big") + len(form).to_bytes(2, "big") + form
 
 
-def pack_record(key: Any, value: Any) -> bytes:
-    """A record holds its key too, so that tables can be listed and redistributed."""
-    encoded = encode(key)
-    return len(encoded).to_bytes(4, "big") + encoded + encode(value)
-
-
-def unpack_record(record: bytes) -> tuple[Any, Any]:
-    """Key and value of a record."""
-    end = 4 + int.from_bytes(record[:4], "big")
-    return decode(record[4:end]), decode(record[end:])
-
-
 class StateTable:
-    """One named state of one operator in one slot."""
+    """One named state of one operator in one slot.
 
-    def __init__(self, name: str, store: LocalStore, max_parallelism: int) -> None:
+    In memory are the entries used in the current micro-batch, and between micro-batches at most
+    ``cache`` of them.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        store: RecordReader,
+        max_parallelism: int,
+        codec: RecordCodec | None = None,
+        sweeper: Sweeper | None = None,
+        cache: int = CACHE_ENTRIES,
+    ) -> None:
         self.name = name
         self.live: dict[Any, Any] = {}
         self.dirty: dict[Any, None] = {}
+        self.codec = RecordCodec(name) if codec is None else codec
+        self.sweeper = sweeper
+        self._cache = cache
         self._store = store
         self._max_parallelism = max_parallelism
         self._addresses: dict[Any, bytes] = {}
@@ -77,8 +80,8 @@ class StateTable:
         record = self._store.get(self.name, self._address(key))
         value = None
         if record is not None:
-            value = unpack_record(record)[1]
-            if type(value) not in IMMUTABLE:
+            value = self.codec.unpack(record)
+            if not self.codec.fixed(value):
                 self._mutable[key] = record
         self.live[key] = value
         return value
@@ -91,32 +94,40 @@ class StateTable:
 
     def changes(self) -> Iterator[Change]:
         """What changed since the last commit, as bytes."""
+        return with_expired(self._changes(), self.sweeper)
+
+    def _changes(self) -> Iterator[Change]:
+        name, pack, live, where = self.name, self.codec.pack, self.live, self._address
         for key in self.dirty:
-            value = self.live[key]
-            record = None if value is None else self._record(key, value)
-            yield self.name, self._address(key), record
+            value = live[key]
+            yield name, where(key), None if value is None else pack((key,), value)
         for key, before in self._mutable.items():
             if key not in self.dirty:
-                record = self._record(key, self.live[key])
+                record = pack((key,), live[key])
                 if record != before:
-                    yield self.name, self._address(key), record
-
-    def _record(self, key: Any, value: Any) -> bytes:
-        try:
-            return pack_record(key, value)
-        except StateError as failure:
-            state = self.name.replace("\x1f", "', state '")
-            raise StateError(f"In operator '{state}': {failure}") from failure
+                    yield name, where(key), record
 
     def settle(self) -> None:
         """After a commit: keep what may be kept for the next batch."""
+        if self.sweeper is not None and self.sweeper.take_found():
+            self.forget()
+        if len(self.live) > self._cache:
+            self._keep_recent()
         self.dirty.clear()
         self._mutable.clear()
-        if len(self.live) > _KEEP:
-            self.forget()
-            return
-        for key in [k for k, v in self.live.items() if type(v) not in IMMUTABLE]:
+        fixed = self.codec.fixed
+        for key in [k for k, v in self.live.items() if v is not None and not fixed(v)]:
             del self.live[key]
+
+    def _keep_recent(self) -> None:
+        recent = self.dirty if len(self.dirty) <= self._cache else ()
+        kept = [(key, self.live[key], self._addresses.get(key)) for key in recent]
+        self.live.clear()
+        self._addresses.clear()
+        for key, value, where in kept:
+            self.live[key] = value
+            if where is not None:
+                self._addresses[key] = where
 
     def forget(self) -> None:
         """Drop everything decoded; the store below is asked again."""
@@ -127,13 +138,28 @@ class StateTable:
 
     def items(self) -> Iterator[tuple[Any, Any]]:
         """All keys and values, uncommitted changes included."""
+        plain = self.codec.plain
         for _, record in self._store.scan(self.name):
-            key, value = unpack_record(record)
+            key = head_of(record)[0]
             if key not in self.live:
-                yield key, value
+                yield key, plain(self.codec.unpack(record))
         for key, value in self.live.items():
             if value is not None:
-                yield key, value
+                yield key, plain(value)
+
+
+def with_expired(changes: Iterator[Change], sweeper: Sweeper | None) -> Iterator[Change]:
+    """``changes``, and the removal of some records that have expired."""
+    if sweeper is None:
+        yield from changes
+        return
+    written = set()
+    for change in changes:
+        written.add(stored_key(change[1]))
+        yield change
+    for where in sweeper.expired(len(written)):
+        if where not in written:
+            yield sweeper.table, where, None
 
 
 class TableValueState(ValueState[Any]):

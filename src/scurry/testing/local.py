@@ -25,8 +25,7 @@ from scurry.runtime.ingress import IngressTask, decode_plan, encode_plan
 from scurry.runtime.report import decode_report
 from scurry.runtime.specs import JobSpec
 from scurry.state.journal import MemoryJournal
-from scurry.state.local import LocalStore
-from scurry.state.slot_store import SlotStore
+from scurry.state.slot_store import Store
 from scurry.testing.sinks import ListSink
 
 _PLENTY = 1 << 40
@@ -48,7 +47,7 @@ class LocalJob:
         }
         self._planner = BatchPlanner(job.spec, _PLENTY)
         self._journals: dict[tuple[int, int], MemoryJournal] = {}
-        self._stores: dict[tuple[int, int], LocalStore] = {}
+        self._stores: dict[tuple[int, int], Store] = {}
         self._hosts: dict[tuple[int, int], SlotHost] = {}
         self._ingress: dict[int, IngressTask] = {}
         self._directory = tempfile.TemporaryDirectory(prefix="scurry-local-")
@@ -144,10 +143,11 @@ class LocalJob:
     def _host(self, stage: int, slot: int) -> SlotHost:
         place = (stage, slot)
         if place not in self._hosts:
-            if place not in self._stores:
-                self._stores[place] = LocalStore(Path(self._directory.name) / f"{stage}-{slot}")
             job = self._load()
-            store = SlotStore(self._stores[place], job.max_parallelism)
+            if place not in self._stores:
+                path = Path(self._directory.name) / f"{stage}-{slot}"
+                self._stores[place] = job.state.local_store(path)
+            store = job.state.slot_store(self._stores[place], job.max_parallelism)
             self._hosts[place] = SlotHost(job, stage, slot, store)
         return self._hosts[place]
 
