@@ -24,6 +24,7 @@ import cloudpickle
 from scurry.common.errors import StateError
 
 _NO_DEFAULT: Any = object()
+_NOT_A_USERS = frozenset({"builtins", "abc", __name__})
 
 
 class Shape:
@@ -133,12 +134,10 @@ def rebuild(cls: type[Any], names: tuple[str, ...], values: tuple[Any, ...]) -> 
 
 def _reduced(value: Any, seen: set[type]) -> Any:
     cls = type(value)
-    if cls is type or isinstance(value, type):
-        return NotImplemented
-    seen.add(cls)
-    shape = shape_of(cls)
+    shape = None if isinstance(value, type) else shape_of(cls)
     if shape is None:
         return NotImplemented
+    seen.add(cls)
     held = getattr(value, "__dict__", None)
     if held is not None and len(held) > len(shape.names):
         return NotImplemented
@@ -155,6 +154,8 @@ class _ByReference(pickle.Pickler):
         self._seen = seen
 
     def reducer_override(self, value: Any) -> Any:
+        if type(value).__module__ not in _NOT_A_USERS:
+            self._seen.add(type(value))
         return _reduced(value, self._seen)
 
 
@@ -170,12 +171,13 @@ class _ByValue(cloudpickle.Pickler):  # type: ignore[misc]
 
 def dumps(value: Any, seen: set[type]) -> bytes:
     """``value`` as a pickle; the classes of what it is made of are added to ``seen``."""
-    file = io.BytesIO()
+    file, met = io.BytesIO(), set[type]()
     try:
-        _ByReference(file, seen).dump(value)
+        _ByReference(file, met).dump(value)
     except (pickle.PicklingError, AttributeError, TypeError):
-        file = io.BytesIO()
-        _ByValue(file, seen).dump(value)
+        file, met = io.BytesIO(), set[type]()
+        _ByValue(file, met).dump(value)
+    seen |= met
     return file.getvalue()
 
 

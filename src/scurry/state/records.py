@@ -99,7 +99,8 @@ class RecordCodec:
                 try:
                     return self._first + _encode((*head, value))
                 except (OverflowError, UnicodeEncodeError):
-                    pass
+                    if self._scalar is not None:
+                        self._conforming(head, value)
         return self._pickled(head, value)
 
     def pack_many(self, head: tuple[Any, ...], values: list[Any]) -> bytes:
@@ -124,7 +125,9 @@ class RecordCodec:
             try:
                 return self._first + _encode((*head, values))
             except (OverflowError, UnicodeEncodeError):
-                pass
+                if self._scalar is not None:
+                    for value in values:
+                        self._conforming(head, value)
         return self._pickled(head, values)
 
     def _pack_declared(self, head: tuple[Any, ...], content: Any, values: list[Any]) -> bytes:

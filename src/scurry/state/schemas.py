@@ -68,7 +68,7 @@ class SchemaTable:
                 row.versions.append(schema)
         codec = RecordCodec(
             name,
-            descriptor.type_info,
+            None if isinstance(descriptor, SetStateDescriptor) else descriptor.type_info,
             version=len(row.versions) - 1,
             older=older,
             stamped=ttl,
