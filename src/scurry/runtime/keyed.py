@@ -129,6 +129,8 @@ class KeyedProcessOperator(Operator):
             self._flush(output, None)
 
     def process(self, batch: Batch, port: int = 0) -> None:
+        assert batch.keys is not None
+        store_of(self.context).prefetch(self.spec.uid, batch.keys)
         if batch.wm is None and batch.ts is None:
             self._process_untimed(batch)
         else:
@@ -288,6 +290,7 @@ class ReduceOperator(Operator):
 
     def process(self, batch: Batch, port: int = 0) -> None:
         assert batch.keys is not None
+        store_of(self.context).prefetch(self.spec.uid, batch.keys)
         live, dirty, load = self._table.live, self._table.dirty, self._table.load
         reduce = self._function.reduce
         values: list[Any] = []

@@ -13,16 +13,20 @@ than LMDB takes are replaced by their digest, the full key standing in the recor
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
+from typing import cast
 
 import lmdb
 
-from scurry.state.journal import Change, stored_key
+from scurry.state.journal import Change, stored_key, stored_keys
 
 _LINEAGE = b"\x00lineage"
 _TABLE_NAMES = b"\x00table:"
 _FIRST_MAP_BYTES = 64 << 20
+_table_of = itemgetter(0)
 
 
 class LocalStore:
@@ -88,6 +92,14 @@ class LocalStore:
         found = self._reader().get(number + stored_key(key))
         return None if found is None else bytes(found)
 
+    def get_many(self, table: str, keys: list[bytes]) -> list[bytes | None]:
+        """The records of many keys."""
+        number = self._numbers.get(table)
+        if number is None:
+            return [None] * len(keys)
+        get = cast(Callable[[bytes], bytes | None], self._reader().get)
+        return [get(number + key) for key in stored_keys(keys)]
+
     def scan(self, table: str, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """Keys and records of a table in the order of their keys, from ``start`` on."""
         number = self._numbers.get(table)
@@ -145,12 +157,14 @@ class LocalStore:
                 txn.delete(_LINEAGE)
                 return False
             put, delete = txn.put, txn.delete
-            for table, key, record in changes:
+            for table, part in groupby(changes, _table_of):
                 number = self._number(txn, table)
-                if record is None:
-                    delete(number + stored_key(key))
-                else:
-                    put(number + stored_key(key), record)
+                _, keys, records = zip(*part, strict=True)
+                for key, record in zip(stored_keys(list(keys)), records, strict=True):
+                    if record is None:
+                        delete(number + key)
+                    else:
+                        put(number + key, record)
             put(_LINEAGE, lineage)
         return True
 

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from scurry.state.journal import Change, stored_key
+from scurry.state.journal import Change, stored_key, stored_keys
 
 
 class _Table:
@@ -51,6 +51,13 @@ class MemoryStore:
         """A record, None if there is none."""
         found = self._tables.get(table)
         return None if found is None else found.records.get(stored_key(key))
+
+    def get_many(self, table: str, keys: list[bytes]) -> list[bytes | None]:
+        """The records of many keys."""
+        found = self._tables.get(table)
+        if found is None:
+            return [None] * len(keys)
+        return list(map(found.records.get, stored_keys(keys)))
 
     def scan(self, table: str, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """Keys and records of a table in the order of their keys, from ``start`` on."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Mapping
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -32,6 +33,7 @@ _BIAS = 1 << 63
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder().decode
 _FIRST = bytes([_SCALARS])
+_first_byte = itemgetter(0)
 
 
 class Stamped(NamedTuple):
@@ -102,6 +104,23 @@ class RecordCodec:
                     if self._scalar is not None:
                         self._conforming(head, value)
         return self._pickled(head, value)
+
+    def pack_all(self, keys: list[Any], values: list[Any]) -> list[bytes | None]:
+        """The records of many keys, None for values that are None."""
+        if not self.stamped and self._declared is None and self._scalar is None:
+            kinds = set(map(type, values))
+            if kinds <= SCALARS and type(None) not in kinds and SCALARS.issuperset(map(type, keys)):
+                self.seen |= kinds
+                first = self._first
+                try:
+                    return [first + _encode(pair) for pair in zip(keys, values, strict=True)]
+                except (OverflowError, UnicodeEncodeError):
+                    pass
+        pack = self.pack
+        return [
+            None if value is None else pack((key,), value)
+            for key, value in zip(keys, values, strict=True)
+        ]
 
     def pack_many(self, head: tuple[Any, ...], values: list[Any]) -> bytes:
         """One record for several values under the same head."""
@@ -179,6 +198,15 @@ class RecordCodec:
             stamp, record = _read_stamp(record), record[9:]
         value = self._read(record, many=False)
         return Stamped(value, stamp) if self.stamped else value
+
+    def unpack_all(self, records: list[bytes | None]) -> list[Any]:
+        """The values of many records, None for records that are not there."""
+        if not self.stamped and self._scalar is None and self.version == 0:
+            there = [record for record in records if record is not None]
+            if len(there) == len(records) and set(map(_first_byte, there)) <= {_SCALARS}:
+                return [_decode(record[1:])[1] for record in there]
+        unpack = self.unpack
+        return [None if record is None else unpack(record) for record in records]
 
     def unpack_many(self, record: bytes) -> list[Any]:
         """The values of a record made by :meth:`pack_many`."""

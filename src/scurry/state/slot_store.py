@@ -18,15 +18,28 @@ import os
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
-from scurry.state.journal import Change, Head, Journal, RecordReader, chunked, pack, unpack
+from scurry.state.journal import (
+    Change,
+    Head,
+    Journal,
+    RecordReader,
+    bytes_of,
+    chunked,
+    pack,
+    unpack,
+)
 from scurry.state.schemas import SchemaTable
 from scurry.state.table import CACHE_ENTRIES, StateTable
 from scurry.state.ttl import Sweeper
 
 #: A log shorter than this is not worth compacting.
 _SMALL_LOG = 4 << 20
+#: How much larger than the live data, as of the last compaction, the log gets before the next.
+_GROWTH = 2.5
+#: How much of a compaction a commit writes, compared with what it writes itself.
+_SLICE_RATIO = 2
 #: A commit writes at least so much of a compaction, in bytes before compression.
 _LEAST_SLICE = 16 << 20
 
@@ -100,6 +113,8 @@ class SlotStore:
         self.schemas = SchemaTable(local)
         self.sweepers: dict[str, Sweeper] = {}
         self._parts: dict[str, Changing] = {}
+        self._parts_known = 0
+        self._tables_of: dict[str, list[StateTable]] = {}
         self._head: Head | None = None
         self._held: bytes | None = None
         self._settled = True
@@ -116,6 +131,20 @@ class SlotStore:
         if name not in self._parts:
             self._parts[name] = make()
         return cast(P, self._parts[name])
+
+    def prefetch(self, uid: str, keys: list[Any]) -> None:
+        """Elements of ``keys`` are about to be handled by operator ``uid``: bring what it will
+        read into memory, all at once."""
+        tables = self._tables_of.get(uid)
+        if tables is None or self._parts_known != len(self._parts):
+            self._parts_known, self._tables_of = len(self._parts), {}
+            tables = self._tables_of[uid] = [
+                part
+                for name, part in self._parts.items()
+                if isinstance(part, StateTable) and name.partition("\x1f")[0] == uid
+            ]
+        for table in tables:
+            table.prefetch(keys)
 
     def begin(self, journal: Journal) -> bytes:
         """Make the state of the last committed micro-batch readable; returns its notes."""
@@ -170,7 +199,7 @@ class SlotStore:
         for part in self._everyone():
             part.settle()
         if trusted and (
-            head.cycle >= 0 or head.log_bytes > max(_SMALL_LOG, 2 * head.snapshot_bytes)
+            head.cycle >= 0 or head.log_bytes > max(_SMALL_LOG, _GROWTH * head.snapshot_bytes)
         ):
             written += self._compact(journal, head, changes)
         journal.put_head(head)
@@ -187,7 +216,7 @@ class SlotStore:
         if head.cycle < 0:
             head.cycle, head.cycle_bytes, head.slice_bytes = head.next, 0, 0
             head.cursor = ("", b"")
-        budget = max(_LEAST_SLICE, 2 * sum(map(_size, changes)))
+        budget = max(_LEAST_SLICE, _SLICE_RATIO * bytes_of(changes))
         self.local.begin()
         expired: list[Change] = []
         written = 0
@@ -216,7 +245,7 @@ class SlotStore:
                 if budget <= 0:
                     head.cursor = (name, key)
                     return
-                budget -= len(key) + len(record) + _OVERHEAD
+                budget -= len(key) + len(record) + 8
                 if judge is not None and judge(record):
                     expired.append((name, key, None))
                 else:
@@ -246,13 +275,8 @@ class SlotStore:
         self.local.close(erase)
 
 
-_OVERHEAD = 32
 #: Stands after the last record of the last table.
 _END = ("\U0010ffff", b"")
-
-
-def _size(change: Change) -> int:
-    return len(change[1]) + len(change[2] or b"") + _OVERHEAD
 
 
 def _append(journal: Journal, head: Head, blob: bytes) -> int:

@@ -10,9 +10,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from itertools import repeat
 from typing import Any
 
-from scurry.common.keys import form_of, stable_hash
+import numpy as np
+
+from scurry.common.keys import form_of, stable_hash, stable_hash_int64
+from scurry.state.encoding import IMMUTABLE
 from scurry.state.journal import Change, RecordReader, stored_key
 from scurry.state.records import RecordCodec, head_of
 from scurry.state.states import ValueState
@@ -23,6 +27,8 @@ MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
 #: Decoded entries that a table keeps from one micro-batch to the next, unless told otherwise.
 CACHE_ENTRIES = 100_000
 _LONG_FORM = 300
+#: Keys that tell whether an operator reads, and micro-batches after which it is found out again.
+_LEARN_FROM, _LEARN_AGAIN = 1000, 64
 
 
 class KeyScope:
@@ -37,6 +43,20 @@ class KeyScope:
 def address(key: Any, max_parallelism: int) -> bytes:
     """Where the records of ``key`` live in a table: its key group, then its canonical form."""
     return (stable_hash(key) % max_parallelism).to_bytes(2, "big") + form_of(key)
+
+
+def addresses(keys: list[Any], max_parallelism: int) -> list[bytes]:
+    """:func:`address` of many keys; whole numbers are hashed as a column."""
+    if set(map(type, keys)) == {int}:
+        try:
+            groups = stable_hash_int64(np.array(keys, dtype=np.int64)) % np.uint64(max_parallelism)
+        except OverflowError:
+            return [address(key, max_parallelism) for key in keys]
+        prefixes = [group.to_bytes(2, "big") + b"i" for group in range(max_parallelism)]
+        return [
+            prefixes[group] + b"%d" % key for group, key in zip(groups.tolist(), keys, strict=True)
+        ]
+    return [address(key, max_parallelism) for key in keys]
 
 
 def prefix_of(key: Any, max_parallelism: int) -> bytes:
@@ -74,9 +94,46 @@ class StateTable:
         self._max_parallelism = max_parallelism
         self._addresses: dict[Any, bytes] = {}
         self._mutable: dict[Any, bytes] = {}
+        #: whether most keys are read; None: to be found out by counting
+        self._habit: bool | None = None
+        self._loads = self._awaited = self._since = 0
+
+    def prefetch(self, keys: list[Any]) -> None:
+        """Bring the stored values of ``keys`` into :attr:`live` at once, if experience says that
+        most of them will be asked for."""
+        missing = list(set(keys).difference(self.live))
+        if self._habit is None:
+            self._awaited += len(missing)
+        elif self._habit and missing:
+            records = self._store.get_many(self.name, self._address_all(missing))
+            values = self.codec.unpack_all(records)
+            self.live.update(zip(missing, values, strict=True))
+            if not IMMUTABLE.issuperset(map(type, values)):
+                fixed = self.codec.fixed
+                for key, value, record in zip(missing, values, records, strict=True):
+                    if record is not None and not fixed(value):
+                        self._mutable[key] = record
+
+    def _address_all(self, keys: list[Any]) -> list[bytes]:
+        known = self._addresses
+        unknown = [key for key in keys if key not in known]
+        if unknown:
+            known.update(zip(unknown, addresses(unknown, self._max_parallelism), strict=True))
+        return list(map(known.__getitem__, keys))
+
+    def _learn(self) -> None:
+        """Find out, now and then, whether the operator reads what it handles."""
+        if self._habit is None and self._awaited >= _LEARN_FROM:
+            self._habit, self._since = self._loads * 2 >= self._awaited, 0
+        elif self._habit is not None:
+            self._since += 1
+            if self._since >= _LEARN_AGAIN:
+                self._habit = None
+        self._loads = self._awaited = 0
 
     def load(self, key: Any) -> Any:
         """The stored value of ``key`` (None if there is none), now in :attr:`live`."""
+        self._loads += 1
         record = self._store.get(self.name, self._address(key))
         value = None
         if record is not None:
@@ -98,9 +155,9 @@ class StateTable:
 
     def _changes(self) -> Iterator[Change]:
         name, pack, live, where = self.name, self.codec.pack, self.live, self._address
-        for key in self.dirty:
-            value = live[key]
-            yield name, where(key), None if value is None else pack((key,), value)
+        keys = list(self.dirty)
+        records = self.codec.pack_all(keys, list(map(live.__getitem__, keys)))
+        yield from zip(repeat(name), self._address_all(keys), records, strict=False)
         for key, before in self._mutable.items():
             if key not in self.dirty:
                 record = pack((key,), live[key])
@@ -109,6 +166,7 @@ class StateTable:
 
     def settle(self) -> None:
         """After a commit: keep what may be kept for the next batch."""
+        self._learn()
         if self.sweeper is not None and self.sweeper.take_found():
             self.forget()
         if len(self.live) > self._cache:
