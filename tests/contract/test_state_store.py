@@ -13,6 +13,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from scurry.common import Configuration
+from scurry.common.errors import ConfigurationError
+from scurry.datastream import StreamExecutionEnvironment
 from scurry.runtime.timers import TimerQueue
 from scurry.state import slot_store
 from scurry.state.backends import StateSettings
@@ -291,3 +294,51 @@ def test_a_rebuild_says_how_far_it_is(local: Any) -> None:
     assert seen[-1] == (total, total)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
     assert len(seen) == 5
+
+
+def test_settings_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"state\.backend is 'disc': write disk"):
+        StateSettings("disc")
+    with pytest.raises(ConfigurationError, match=r"state\.backend\.cache-size is -1"):
+        StateSettings(cache_entries=-1)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("state.backend", "memory", MemoryStore),
+        ("state.backend", "disk", LocalStore),
+        ("state.backend.type", "hashmap", MemoryStore),
+        ("state.backend.type", "rocksdb", LocalStore),
+        ("state.backend.cache-size", "7", LocalStore),
+    ],
+)
+def test_the_configuration_chooses_the_backend(
+    key: str, value: str, expected: type, tmp_path: Path
+) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration.of({key: value}))
+    env.from_collection([1]).print()
+    state = env._compile(None).spec.state
+    assert type(state.local_store(tmp_path / "s")) is expected
+    assert state.cache_entries == (7 if value == "7" else StateSettings().cache_entries)
+
+
+def test_what_is_fetched_at_once_is_what_is_stored(local: Any) -> None:
+    """Keys of every kind, read one by one and all at once, give the same."""
+    keys: list[Any] = [*range(3000), "a", ("t", 1), 1 << 70, "x" * 600, 2.5, None]
+    journal, store = MemoryJournal(), SlotStore(local, 128, cache=0)
+    for batch in range(4):
+        store.begin(journal)
+        table = store.table("op", "v")
+        store.prefetch("op", [*keys, "absent"])
+        fetched = len(table.live)
+        scope = KeyScope()
+        state = TableValueState(table, scope)
+        for scope.key in keys:
+            expected = None if batch == 0 else [batch - 1] if scope.key == "a" else batch - 1
+            assert state.value() == expected
+            state.update([batch] if scope.key == "a" else batch)
+        scope.key = "absent"
+        assert state.value() is None
+        store.commit(journal, b"")
+        assert fetched == (len(keys) + 1 if batch else 0), "from experience, after one batch"

@@ -17,6 +17,9 @@ from scurry.common.errors import ConfigurationError, ProgramError
 from scurry.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
 from scurry.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from scurry.functions import AggregateFunction
+from scurry.runtime.keyed_state import KeyedRuntimeContext
+from scurry.runtime.operator import TaskContext
+from scurry.runtime.specs import OperatorSpec
 from scurry.state import (
     AggregatingStateDescriptor,
     BagStateDescriptor,
@@ -28,6 +31,7 @@ from scurry.state import (
     ValueStateDescriptor,
     slot_store,
 )
+from scurry.state.table import KeyScope
 from scurry.testing import collect_local
 
 TTL = 10
@@ -378,3 +382,13 @@ def test_what_makes_no_sense_is_refused() -> None:
         StateTtlConfig.new_builder(Time.seconds(1)).cleanup_incrementally(0, False)
     with pytest.raises(ProgramError, match="state 's' needs a StateTtlConfig, got 5"):
         ValueStateDescriptor("s").enable_time_to_live(5)  # type: ignore[arg-type]
+
+
+def test_event_time_needs_an_operator_that_has_it(tmp_path: Path) -> None:
+    slot = ClockedSlot(tmp_path / "s")
+    spec = OperatorSpec(uid="op", name="my op", make=lambda spec: None)  # type: ignore
+    task = TaskContext(0, 1, 128, store=slot.store)
+    descriptor = ValueStateDescriptor("s")
+    descriptor.enable_time_to_live(config(use_event_time=()))
+    with pytest.raises(ProgramError, match="State 's' of operator 'my op' has a time to live in"):
+        KeyedRuntimeContext(spec, task, KeyScope()).get_state(descriptor)

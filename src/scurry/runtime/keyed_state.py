@@ -68,6 +68,7 @@ class KeyedRuntimeContext(RuntimeContext):
         )
         self._scope = scope
         self._store = store_of(task)
+        self._has_event_time = clock is not None
         self._clock = clock or StateClock(lambda: task.now, _no_event_time, _no_event_time)
         self._kinds: dict[str, type] = {}
 
@@ -118,6 +119,12 @@ class KeyedRuntimeContext(RuntimeContext):
     def _sweeper(self, name: str, descriptor: StateDescriptor) -> Sweeper:
         config, schemas = descriptor.ttl_config, self._store.schemas
         assert config is not None
+        if config.by_event_time and not self._has_event_time:
+            raise ProgramError(
+                f"State {descriptor.name!r} of operator {self.get_task_name()!r} has a time to "
+                "live in event time, which this kind of operator cannot measure. Use processing "
+                "time, or a KeyedProcessFunction."
+            )
         expiry = Expiry(
             config,
             self._clock,

@@ -96,15 +96,20 @@ class StateTable:
         self._mutable: dict[Any, bytes] = {}
         #: whether most keys are read; None: to be found out by counting
         self._habit: bool | None = None
-        self._loads = self._awaited = self._since = 0
+        self._rests = False
+        self._loads = self._fetched = self._handled = self._awaited = self._since = 0
 
     def prefetch(self, keys: list[Any]) -> None:
         """Bring the stored values of ``keys`` into :attr:`live` at once, if experience says that
         most of them will be asked for."""
+        self._handled += len(keys)
+        if self._rests:
+            return
         missing = list(set(keys).difference(self.live))
         if self._habit is None:
             self._awaited += len(missing)
         elif self._habit and missing:
+            self._fetched += len(missing)
             records = self._store.get_many(self.name, self._address_all(missing))
             values = self.codec.unpack_all(records)
             self.live.update(zip(missing, values, strict=True))
@@ -122,14 +127,16 @@ class StateTable:
         return list(map(known.__getitem__, keys))
 
     def _learn(self) -> None:
-        """Find out, now and then, whether the operator reads what it handles."""
+        """Find out, now and then, whether the operator reads what it handles, and whether that
+        is in memory already."""
+        self._rests = (self._loads + self._fetched) * 8 < self._handled
         if self._habit is None and self._awaited >= _LEARN_FROM:
             self._habit, self._since = self._loads * 2 >= self._awaited, 0
         elif self._habit is not None:
             self._since += 1
             if self._since >= _LEARN_AGAIN:
                 self._habit = None
-        self._loads = self._awaited = 0
+        self._loads = self._fetched = self._handled = self._awaited = 0
 
     def load(self, key: Any) -> Any:
         """The stored value of ``key`` (None if there is none), now in :attr:`live`."""
@@ -173,9 +180,15 @@ class StateTable:
             self._keep_recent()
         self.dirty.clear()
         self._mutable.clear()
-        fixed = self.codec.fixed
-        for key in [k for k, v in self.live.items() if v is not None and not fixed(v)]:
+        for key in self._loose():
             del self.live[key]
+
+    def _loose(self) -> list[Any]:
+        """Keys whose values somebody could change in place."""
+        if self.codec.stamped:
+            fixed = self.codec.fixed
+            return [k for k, v in self.live.items() if v is not None and not fixed(v)]
+        return [k for k, v in self.live.items() if type(v) not in IMMUTABLE]
 
     def _keep_recent(self) -> None:
         recent = self.dirty if len(self.dirty) <= self._cache else ()

@@ -53,9 +53,7 @@ class Expiry:
         self.on_read = config.get_update_type() is StateTtlConfig.UpdateType.OnReadAndWrite
         self._ttl = config.get_ttl().to_milliseconds()
         self._clock = clock
-        self._event_time = (
-            config.get_ttl_time_characteristic() is StateTtlConfig.TtlTimeCharacteristic.EventTime
-        )
+        self._event_time = config.by_event_time
         self._since = since
         self._begin = begin
 

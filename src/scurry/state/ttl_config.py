@@ -75,6 +75,11 @@ class StateTtlConfig:
         """The clock that counts."""
         return self._ttl_time_characteristic
 
+    @property
+    def by_event_time(self) -> bool:
+        """Whether the watermark counts."""
+        return self._ttl_time_characteristic is StateTtlConfig.TtlTimeCharacteristic.EventTime
+
     def is_enabled(self) -> bool:
         """Whether entries expire at all."""
         return self._update_type is not StateTtlConfig.UpdateType.Disabled
