@@ -22,7 +22,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from benchmarks._memory import JVM, WORKERS, MemoryWatch
+from benchmarks._memory import JVM, OWN, WORKERS, MemoryWatch
 from benchmarks._results import OUT, ROOT, Result
 from benchmarks.contenders._protocol import STARTED_VARIABLE
 
@@ -123,6 +123,7 @@ def _measure(contender: Contender, command: list[str], events: int, errors: Any)
         "peak_rss_mb": watch.peak_mb(),
         "jvm_rss_mb": watch.peak_mb(JVM),
         "worker_rss_mb": watch.peak_mb(WORKERS),
+        "worker_own_mb": watch.peak_mb(OWN),
     }
 
 
@@ -174,6 +175,7 @@ def _result(contender: Contender, outcome: dict[str, Any]) -> Result:
         peak_rss_mb=outcome["peak_rss_mb"],
         jvm_rss_mb=outcome["jvm_rss_mb"],
         worker_rss_mb=outcome["worker_rss_mb"],
+        worker_own_mb=outcome.get("worker_own_mb", 0),
         first_result_s=round(outcome["first_result_s"], 2),
         wall_s=round(outcome["wall_s"], 2),
         note="; ".join(note for note in notes if note),

@@ -42,6 +42,7 @@ class Result:
     ratio: float | None = None
     median_batch_ms: float | None = None
     keys: int = 0
+    worker_own_mb: int = 0
     command: str = ""
     machine: str = ""
     measured_at: str = ""

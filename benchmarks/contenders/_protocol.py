@@ -32,6 +32,17 @@ class Options(argparse.ArgumentParser):
         self.add_argument("--parallelism", type=int, default=os.cpu_count() or 1)
 
 
+def padded(count: int, size: int) -> bytes:
+    """A count within a value of ``size`` bytes that does not compress to nothing."""
+    filler = (count * 0x9E3779B97F4A7C15 + 1) % (1 << 8 * (size - 8))
+    return count.to_bytes(8, "big") + filler.to_bytes(size - 8, "big")
+
+
+def count_of(value: bytes | None) -> int:
+    """The count within :func:`padded`'s value, 0 if there is none."""
+    return 0 if value is None else int.from_bytes(value[:8], "big")
+
+
 class Measurement:
     """Marks of one run, and its result."""
 

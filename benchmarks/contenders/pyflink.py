@@ -28,7 +28,7 @@ from pyflink.datastream.state import ValueStateDescriptor
 from pyflink.java_gateway import get_gateway
 from pyflink.table import StreamTableEnvironment
 
-from benchmarks.contenders._protocol import Measurement, Options
+from benchmarks.contenders._protocol import Measurement, Options, count_of, padded
 
 _POLL_SECONDS = 0.2
 _TABLE = """
@@ -40,19 +40,25 @@ _TABLE = """
 class Count(KeyedProcessFunction):
     """Counts the events of each key and says the new count for every event."""
 
-    def __init__(self, tallies: str) -> None:
+    def __init__(self, tallies: str, value_bytes: int) -> None:
         self.tallies = tallies
+        self.size = value_bytes
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+        kind = Types.PICKLED_BYTE_ARRAY() if self.size else Types.LONG()
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", kind))
         self.rows = self.checksum = 0
         self.first = 0.0
 
     def process_element(
         self, value: Any, ctx: KeyedProcessFunction.Context
     ) -> Iterator[tuple[int, int]]:
-        count = (self.count.value() or 0) + 1
-        self.count.update(count)
+        if self.size:
+            count = count_of(self.count.value()) + 1
+            self.count.update(padded(count, self.size))
+        else:
+            count = (self.count.value() or 0) + 1
+            self.count.update(count)
         if not self.rows:
             self.first = time.time()
         self.rows += 1
@@ -108,7 +114,10 @@ def main() -> None:
     (
         tables.to_data_stream(tables.from_path("events"))
         .key_by(lambda event: event[0], key_type=Types.LONG())
-        .process(Count(str(tallies)), output_type=Types.TUPLE([Types.LONG(), Types.LONG()]))
+        .process(
+            Count(str(tallies), options.value_bytes),
+            output_type=Types.TUPLE([Types.LONG(), Types.LONG()]),
+        )
         .sink_to(Sink(discarding()))
     )
     done = env.execute_async("keyed count").get_job_execution_result()
@@ -138,6 +147,7 @@ def _options() -> Any:
     parser.add_argument("--bundle", type=int, default=100_000)
     parser.add_argument("--bundle-ms", type=int, default=10_000)
     parser.add_argument("--cache", type=int, default=100_000)
+    parser.add_argument("--value-bytes", type=int, default=0, help="0: the count is the value")
     return parser.parse_args()
 
 

@@ -32,6 +32,8 @@ GROUPS = [
         "docs/concepts/functions.md",
     ],
     [f"{HOW_TO}kafka.md"],
+    ["docs/concepts/state.md"],
+    [f"{HOW_TO}{name}.md" for name in ("micro-batches", "restart", "source-and-sink", "errors")],
 ]
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _MARK = "@@ block"

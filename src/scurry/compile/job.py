@@ -15,6 +15,7 @@ from scurry.plan.graph import Graph
 from scurry.plan.nodes import Node, Operator, Source, Timestamps
 from scurry.runtime.event_time import mark_cell
 from scurry.runtime.specs import JobSpec, OperatorSpec, SourceSpec, Wire
+from scurry.state.backends import StateSettings
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Settings:
     max_parallelism: int = 128
     parameters: Mapping[str, str] = field(default_factory=dict)
     chaining: bool = True
+    state: StateSettings = field(default_factory=StateSettings)
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
         stages=tuple(tuple(uids[head] for head in heads) for heads in layout.stages),
         parameters=dict(settings.parameters),
         options={"ordered": ordered, "alignment": _alignment(graph, uids)},
+        state=settings.state,
     )
     return CompiledJob(graph, layout, uids, spec)
 

@@ -15,5 +15,11 @@ BATCH_INTERVAL = "execution.checkpointing.interval"
 BATCH_RECORDS = "scurry.batch.max-records"
 #: Where workers keep local copies of state; the temporary directory if unset.
 LOCAL_DIR = "scurry.state.local-dir"
+#: Where the working copy of state is: on disk (the default) or in memory. Flink's newer name for
+#: the setting is read as well.
+STATE_BACKEND = "state.backend"
+STATE_BACKEND_TYPE = "state.backend.type"
+#: Decoded entries that each state keeps in memory, per slot, from micro-batch to micro-batch.
+STATE_CACHE = "state.backend.cache-size"
 #: Files, packages and archives that workers can import, separated by commas.
 PYTHON_FILES = "python.files"

@@ -34,6 +34,7 @@ from scurry.functions.source import Source
 from scurry.plan import nodes
 from scurry.plan.graph import Graph
 from scurry.runtime.conform import as_elements
+from scurry.state.backends import StateSettings
 
 
 class StreamExecutionEnvironment:
@@ -249,6 +250,14 @@ class StreamExecutionEnvironment:
             max_parallelism=max_parallelism if max_parallelism > 0 else options.KEY_GROUPS,
             parameters=self._config.get_global_job_parameters(),
             chaining=self.is_chaining_enabled(),
+            state=self._state_settings(),
+        )
+
+    def _state_settings(self) -> StateSettings:
+        default, get = StateSettings(), self._configuration.get_string
+        return StateSettings(
+            get(options.STATE_BACKEND, get(options.STATE_BACKEND_TYPE, default.backend)),
+            self._configuration.get_integer(options.STATE_CACHE, default.cache_entries),
         )
 
     def add_python_file(self, file_path: str) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from scurry.common.type_information import TypeInformation
 from scurry.functions.source import Source
+from scurry.state.backends import StateSettings
 
 if TYPE_CHECKING:
     from scurry.runtime.operator import Operator
@@ -73,6 +74,7 @@ class JobSpec:
     local_root: str = ""
     sys_path: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+    state: StateSettings = field(default_factory=StateSettings)
 
     @property
     def ingress_tasks(self) -> int:

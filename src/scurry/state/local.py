@@ -12,19 +12,21 @@ than LMDB takes are replaced by their digest, the full key standing in the recor
 
 from __future__ import annotations
 
-import hashlib
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
+from typing import cast
 
 import lmdb
 
-from scurry.state.journal import Change
+from scurry.state.journal import Change, stored_key, stored_keys
 
 _LINEAGE = b"\x00lineage"
 _TABLE_NAMES = b"\x00table:"
-_LONGEST = 480
 _FIRST_MAP_BYTES = 64 << 20
+_table_of = itemgetter(0)
 
 
 class LocalStore:
@@ -87,8 +89,16 @@ class LocalStore:
         number = self._numbers.get(table)
         if number is None:
             return None
-        found = self._reader().get(number + _fit(key))
+        found = self._reader().get(number + stored_key(key))
         return None if found is None else bytes(found)
+
+    def get_many(self, table: str, keys: list[bytes]) -> list[bytes | None]:
+        """The records of many keys."""
+        number = self._numbers.get(table)
+        if number is None:
+            return [None] * len(keys)
+        get = cast(Callable[[bytes], bytes | None], self._reader().get)
+        return [get(number + key) for key in stored_keys(keys)]
 
     def scan(self, table: str, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """Keys and records of a table in the order of their keys, from ``start`` on."""
@@ -115,11 +125,12 @@ class LocalStore:
         bookkeeping = 1 + len(self._numbers)
         return max(0, int(self._env.stat()["entries"]) - bookkeeping)
 
-    def everything(self) -> Iterator[Change]:
-        """All that is alive, as changes from nothing."""
-        for table in self.tables():
-            for key, record in self.scan(table):
-                yield table, key, record
+    @property
+    def size(self) -> int:
+        """How many bytes the records take on disk, bookkeeping included, free pages not."""
+        found = self._env.stat()
+        pages = found["branch_pages"] + found["leaf_pages"] + found["overflow_pages"]
+        return int(pages * found["psize"])
 
     def apply(self, changes: Iterable[Change], base: bytes | None, lineage: bytes) -> bool:
         """Write ``changes`` and ``lineage`` in one transaction.
@@ -146,12 +157,14 @@ class LocalStore:
                 txn.delete(_LINEAGE)
                 return False
             put, delete = txn.put, txn.delete
-            for table, key, record in changes:
+            for table, part in groupby(changes, _table_of):
                 number = self._number(txn, table)
-                if record is None:
-                    delete(number + _fit(key))
-                else:
-                    put(number + _fit(key), record)
+                _, keys, records = zip(*part, strict=True)
+                for key, record in zip(stored_keys(list(keys)), records, strict=True):
+                    if record is None:
+                        delete(number + key)
+                    else:
+                        put(number + key, record)
             put(_LINEAGE, lineage)
         return True
 
@@ -181,9 +194,3 @@ class LocalStore:
         self._env.close()
         if erase:
             shutil.rmtree(self.path, ignore_errors=True)
-
-
-def _fit(key: bytes) -> bytes:
-    if len(key) <= _LONGEST:
-        return key
-    return key[: _LONGEST - 40] + b"\xff#" + hashlib.blake2b(key, digest_size=32).digest()

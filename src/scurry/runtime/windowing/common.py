@@ -6,6 +6,7 @@ import numpy as np
 
 from scurry.runtime.batch import Batch
 from scurry.runtime.emissions import Emissions
+from scurry.runtime.keyed_context import state_clock
 from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
 from scurry.runtime.operator import Clock, Operator, TaskContext
 from scurry.runtime.specs import OperatorSpec
@@ -27,10 +28,11 @@ class WindowingOperator(Operator):
         super().open(context)
         spec, windowing = self.spec, self._windowing
         self._scope, self._window_scope, self._clock = KeyScope(), KeyScope(), Clock()
-        states = KeyedRuntimeContext(spec, context, self._scope)
+        clock = state_clock(self._clock, _no_timestamp)
+        states = KeyedRuntimeContext(spec, context, self._scope, clock)
         of_windows: KeyedRuntimeContext | None = None
         if not windowing.merging:
-            of_windows = KeyedRuntimeContext(spec, context, self._window_scope, "#window:")
+            of_windows = KeyedRuntimeContext(spec, context, self._window_scope, clock, "#window:")
         self._firing = FiringContext(self._clock, states, of_windows)
         self._call = call_for(windowing, self._firing)
         self._panes = Panes(windowing, spec.uid, store_of(context))
@@ -59,3 +61,7 @@ class WindowingOperator(Operator):
     def close(self) -> None:
         for function in self._windowing.functions:
             function.close()
+
+
+def _no_timestamp() -> None:
+    """A window's state is of no single element."""

@@ -57,14 +57,14 @@ class WindowOperator(WindowingOperator):
             assigner: Any = windowing.assigner
             self._merging = MergingWindows.of(spec.uid, store, assigner)
         self._assigning = AssignerContext(
-            self._clock, KeyedRuntimeContext(spec, context, self._scope, "#assigner:")
+            self._clock, KeyedRuntimeContext(spec, context, self._scope, space="#assigner:")
         )
         self._triggering = WindowTriggerContext(
             self._clock,
             self._window_scope,
             self._event,
             self._processing,
-            KeyedRuntimeContext(spec, context, self._window_scope, "#trigger:"),
+            KeyedRuntimeContext(spec, context, self._window_scope, space="#trigger:"),
         )
         self._evicting = ClockContext(self._clock)
 
