@@ -32,6 +32,10 @@ class RunningJob(Protocol):
     def totals(self) -> dict[str, int]:
         """Counters of the run so far."""
 
+    @property
+    def metrics(self) -> dict[str, dict[str, Any]]:
+        """The metrics of functions so far, by operator and name."""
+
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for the end; raise what made the job fail; False on a timeout."""
 
@@ -70,6 +74,12 @@ class JobClient:
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
         """The job's counters: records read, written, and handled by each operator."""
         return CompletableFuture.completed(dict(self._job.totals))
+
+    def get_metrics(self) -> dict[str, dict[str, Any]]:
+        """What functions count and measure themselves, as of the last micro-batch of this run: by
+        the operator's name, then the metric's. Counters and gauges are numbers, summed over all
+        instances; meters and distributions are statistics (:mod:`scurry.metrics`)."""
+        return self._job.metrics
 
     def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
         """The result, once the job has ended."""

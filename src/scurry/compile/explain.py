@@ -10,7 +10,7 @@ import json
 
 from scurry.compile.job import CompiledJob
 from scurry.compile.stages import Edge
-from scurry.plan.nodes import Operator, Sink, Source
+from scurry.plan.nodes import Operator, Sink, Source, TwoInputs
 
 
 def explain(job: CompiledJob) -> str:
@@ -44,6 +44,7 @@ def describe_plan(job: CompiledJob) -> str:
                     {
                         "id": job.uids[edge.producer],
                         "side_output": edge.tag,
+                        "input": edge.port,
                         "ship_strategy": edge.partitioning.name if edge.partitioning else "chained",
                     }
                     for edge in incoming
@@ -74,6 +75,8 @@ def _arrow(edge: Edge | None) -> str:
     if edge is None:
         return ""
     tag = "" if edge.tag is None else f"[side output {edge.tag!r}] "
+    if isinstance(edge.consumer, TwoInputs):
+        tag += f"[input {edge.port + 1}] "
     if edge.partitioning is None:
         return f"+- {tag}"
     return f"+= {edge.partitioning.name} => {tag}"

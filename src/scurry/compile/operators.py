@@ -7,18 +7,22 @@ from typing import Any
 
 from scurry.common.errors import ProgramError
 from scurry.plan import nodes
+from scurry.runtime.broadcast import BroadcastProcessOperator, KeyedBroadcastProcessOperator
 from scurry.runtime.event_time import TimestampsOperator
-from scurry.runtime.keyed import KeyedProcessOperator, ReduceOperator
+from scurry.runtime.interval_join import IntervalJoinOperator
+from scurry.runtime.keyed import KeyedCoProcessOperator, KeyedProcessOperator, ReduceOperator
 from scurry.runtime.operator import Operator
 from scurry.runtime.sinks import SinkOperator
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.stateless import (
     BatchesOperator,
+    CoProcessOperator,
     FilterOperator,
     FlatMapOperator,
     MapOperator,
     ProcessOperator,
 )
+from scurry.runtime.windowing.choice import window_operator
 
 Make = Callable[[OperatorSpec], Operator]
 
@@ -42,7 +46,19 @@ _LOWERINGS: dict[type[nodes.Node], Callable[[Any], Make]] = {
     nodes.Batches: lambda node: MakeOperator(BatchesOperator, node.function, node.call),
     nodes.Timestamps: lambda node: MakeOperator(TimestampsOperator, node.strategy),
     nodes.KeyedProcess: lambda node: MakeOperator(KeyedProcessOperator, node.function),
+    nodes.CoProcess: lambda node: MakeOperator(CoProcessOperator, node.function),
+    nodes.KeyedCoProcess: lambda node: MakeOperator(KeyedCoProcessOperator, node.function),
+    nodes.BroadcastProcess: lambda node: MakeOperator(
+        BroadcastProcessOperator, node.function, node.descriptors
+    ),
+    nodes.KeyedBroadcastProcess: lambda node: MakeOperator(
+        KeyedBroadcastProcessOperator, node.function, node.descriptors
+    ),
+    nodes.IntervalJoin: lambda node: MakeOperator(
+        IntervalJoinOperator, node.function, node.lower, node.upper, node.late
+    ),
     nodes.Reduce: lambda node: MakeOperator(ReduceOperator, node.function),
+    nodes.Window: lambda node: MakeOperator(window_operator, node.windowing),
     nodes.Sink: lambda node: MakeOperator(SinkOperator, node.sink),
 }
 

@@ -2,18 +2,18 @@
 
 An operator is *chained* to its producer where nothing forces a hop: it then runs in the producer's
 task, on the producer's batches. A hop is forced by a partitioning, by a parallelism the user set,
-or by a broken chain. The operators behind hops are the *heads* of stages; a head's stage is the
-first one after all stages its producers run in.
+by a broken chain, or by an operator with two inputs. The operators behind hops are the *heads* of
+stages; a head's stage is the first one after all stages its producers run in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scurry.common.errors import ProgramError
 from scurry.plan.graph import Graph
-from scurry.plan.nodes import KeyBy, Node, Operator, Partition, SideOutput, Source, Union
+from scurry.plan.nodes import KeyBy, Node, Operator, Partition, SideOutput, Source, TwoInputs, Union
 from scurry.runtime import partitioners
 from scurry.runtime.partitioners import Partitioning
 from scurry.runtime.selectors import picked_field
@@ -28,6 +28,8 @@ class Edge:
     tag: str | None
     #: None if the consumer is chained to the producer
     partitioning: Partitioning | None
+    #: which input of the consumer
+    port: int = 0
 
 
 @dataclass(frozen=True)
@@ -53,9 +55,10 @@ def lay_out(graph: Graph, parallelism: int, chaining: bool = True) -> Layout:
             places[node] = frozenset({0})
             degrees[node] = _source_tasks(node, parallelism)
             continue
+        degree = node.parallelism or parallelism
         incoming = [
-            _hop(edge, degrees, chaining)
-            for source in node.inputs
+            _hop(replace(edge, port=port), degrees, degree, chaining)
+            for port, source in enumerate(node.inputs)
             for edge in _resolve(source, node)
         ]
         hops = [edge for edge in incoming if edge.partitioning is not None]
@@ -65,7 +68,7 @@ def lay_out(graph: Graph, parallelism: int, chaining: bool = True) -> Layout:
             stage = 1 + max(max(places[edge.producer]) for edge in hops)
             heads.setdefault(stage, []).append(node)
             where |= {stage}
-            degrees[node] = node.parallelism or parallelism
+            degrees[node] = degree
         else:
             degrees[node] = max(degrees[edge.producer] for edge in chained)
         places[node] = where
@@ -88,9 +91,9 @@ def _resolve(node: Node, consumer: Operator) -> list[Edge]:
     if isinstance(node, Union):
         return upstream
     if isinstance(node, SideOutput):
-        return [Edge(edge.producer, consumer, node.tag, None) for edge in upstream]
+        return [replace(edge, tag=node.tag, partitioning=None) for edge in upstream]
     if isinstance(node, (KeyBy, Partition)):
-        return [Edge(edge.producer, consumer, edge.tag, partitioning_of(node)) for edge in upstream]
+        return [replace(edge, partitioning=partitioning_of(node)) for edge in upstream]
     raise ProgramError(f"The compiler does not know the node {type(node).__name__}.")
 
 
@@ -114,13 +117,22 @@ def partitioning_of(node: KeyBy | Partition) -> Partitioning:
     return kinds[node.how]()
 
 
-def _hop(edge: Edge, degrees: dict[Operator, int], chaining: bool) -> Edge:
-    """``edge`` with the partitioning it needs, if chaining is not possible."""
+def _hop(edge: Edge, degrees: dict[Operator, int], degree: int, chaining: bool) -> Edge:
+    """``edge`` with the partitioning it needs, if chaining is not possible.
+
+    ``degree`` is the consumer's parallelism, should it be the head of a stage. The inputs of a
+    consumer that has two always hop: only so do they meet in one instance.
+    """
     producer, consumer = edge.producer, edge.consumer
     if edge.partitioning is not None:
         return edge
+    if isinstance(consumer, TwoInputs):
+        same = degree == degrees[producer]
+        return replace(
+            edge, partitioning=partitioners.Forward() if same else partitioners.Rebalance()
+        )
     if consumer.parallelism is not None and consumer.parallelism != degrees[producer]:
-        return Edge(producer, consumer, edge.tag, partitioners.Rebalance())
+        return replace(edge, partitioning=partitioners.Rebalance())
     if not chaining or consumer.chaining != "chain" or producer.chaining == "never":
-        return Edge(producer, consumer, edge.tag, partitioners.Forward())
+        return replace(edge, partitioning=partitioners.Forward())
     return edge

@@ -10,6 +10,7 @@ from scurry.common.type_inference import return_type_of, yield_type_of
 from scurry.common.type_information import TypeInformation
 from scurry.datastream.plain_stream import DataStream
 from scurry.datastream.transformation import Transformation
+from scurry.datastream.windowed_stream import WindowedStream, count_assigner
 from scurry.functions import (
     FilterFunction,
     FlatMapFunction,
@@ -20,8 +21,10 @@ from scurry.functions import (
 )
 from scurry.functions.aggregations import FieldAggregation
 from scurry.plan import nodes
+from scurry.windowing.assigners import WindowAssigner
 
 if TYPE_CHECKING:
+    from scurry.datastream.interval_join import IntervalJoin
     from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 
@@ -107,6 +110,28 @@ class KeyedStream(DataStream):
     def _aggregate(self, how: str, position: int | str) -> DataStream:
         return self.reduce(FieldAggregation(how, position)).name(how.capitalize())
 
+    def window(self, window_assigner: WindowAssigner[Any, Any]) -> WindowedStream:
+        """Group the elements of each key into windows."""
+        return WindowedStream(self, window_assigner)
+
+    def count_window(self, size: int, slide: int = 0) -> WindowedStream:
+        """Group the elements of each key by count: ``size`` of them, one group every ``slide``
+        elements (every ``size`` if that is 0)."""
+        return WindowedStream(self, count_assigner(size, slide))
+
+    def interval_join(self, other_stream: KeyedStream) -> IntervalJoin:
+        """Join with another keyed stream: elements of equal keys whose timestamps are within
+        bounds, see :meth:`IntervalJoin.between`."""
+        from scurry.datastream.interval_join import IntervalJoin
+
+        self._check_partner("interval_join", other_stream)
+        if not isinstance(other_stream, KeyedStream):
+            raise ProgramError(
+                "interval_join needs a keyed stream on both sides: call key_by(...) on the other "
+                "stream too."
+            )
+        return IntervalJoin(self, other_stream)
+
     def key_by(self, key_selector: Any, key_type: TypeInformation | None = None) -> KeyedStream:
         """Partition by another key."""
         return self._origin.key_by(key_selector, key_type)
@@ -127,7 +152,7 @@ class KeyedStream(DataStream):
         """Refused: it would tear keys apart."""
         raise self._refused("forward")
 
-    def broadcast(self, *args: Any) -> DataStream:
+    def broadcast(self, *args: Any) -> Any:
         """Refused: it would tear keys apart."""
         raise self._refused("broadcast")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, Union
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, Union, overload
 
 from scurry.common.errors import ProgramError
 from scurry.common.execution_config import ExecutionConfig
@@ -26,10 +26,16 @@ from scurry.functions import (
 from scurry.functions.sink import Sink
 from scurry.plan import nodes
 from scurry.runtime.selectors import FieldSelector
+from scurry.state.states import MapStateDescriptor
+from scurry.windowing.assigners import WindowAssigner
 
 if TYPE_CHECKING:
+    from scurry.datastream.broadcast_stream import BroadcastConnectedStream, BroadcastStream
+    from scurry.datastream.connected_streams import ConnectedStreams
     from scurry.datastream.keyed_stream import KeyedStream
     from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from scurry.datastream.window_join import CoGroupedStreams, JoinedStreams
+    from scurry.datastream.windowed_stream import AllWindowedStream
 
 S = TypeVar("S", bound="Step")
 
@@ -166,17 +172,69 @@ class DataStream(Step):
         )
         return KeyedStream(self._environment, step, self)
 
+    def window_all(self, window_assigner: WindowAssigner[Any, Any]) -> AllWindowedStream:
+        """Group all elements into windows, whatever their key: one slot does all the work."""
+        from scurry.datastream.windowed_stream import AllWindowedStream
+
+        return AllWindowedStream(self, window_assigner)
+
+    def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream:
+        """Group all elements by count: ``size`` of them, one group every ``slide`` elements (every
+        ``size`` if that is 0)."""
+        from scurry.datastream.windowed_stream import AllWindowedStream, count_assigner
+
+        return AllWindowedStream(self, count_assigner(size, slide))
+
     def union(self, *streams: DataStream) -> DataStream:
         """This stream and others as one; elements of one stream stay in order."""
         for stream in streams:
-            if not isinstance(stream, DataStream):
-                raise ProgramError(f"union takes streams, got {stream!r}.")
-            if stream._environment is not self._environment:
-                raise ProgramError("union takes streams of one environment only.")
+            self._check_partner("union", stream)
         inputs = [self._transformation, *(stream._transformation for stream in streams)]
         types = {step.type_info for step in inputs}
         common = types.pop() if len(types) == 1 else None
         return self._stream(Transformation(nodes.Union, "Union", inputs, common))
+
+    @overload
+    def connect(self, ds: DataStream) -> ConnectedStreams: ...
+
+    @overload
+    def connect(self, ds: BroadcastStream) -> BroadcastConnectedStream: ...
+
+    def connect(
+        self, ds: DataStream | BroadcastStream
+    ) -> ConnectedStreams | BroadcastConnectedStream:
+        """This stream and another one side by side, for one function that has a method for
+        each; the other one may be a broadcast stream."""
+        from scurry.datastream.broadcast_stream import BroadcastConnectedStream, BroadcastStream
+        from scurry.datastream.connected_streams import ConnectedStreams
+
+        if isinstance(ds, BroadcastStream):
+            self._check_partner("connect", ds.input_stream)
+            return BroadcastConnectedStream(self, ds, ds.broadcast_state_descriptors)
+        self._check_partner("connect", ds)
+        return ConnectedStreams(self, ds)
+
+    def _check_partner(self, operation: str, stream: Any) -> None:
+        if not isinstance(stream, DataStream):
+            raise ProgramError(f"{operation} takes streams, got {stream!r}.")
+        if stream._environment is not self._environment:
+            raise ProgramError(f"{operation} takes streams of one environment only.")
+
+    def join(self, other_stream: DataStream) -> JoinedStreams:
+        """Join elements that share a key and a window:
+        ``a.join(b).where(key).equal_to(key).window(assigner).apply(function)``."""
+        from scurry.datastream.window_join import JoinedStreams
+
+        self._check_partner("join", other_stream)
+        return JoinedStreams(self, other_stream)
+
+    def co_group(self, other_stream: DataStream) -> CoGroupedStreams:
+        """Group the elements of two streams by key and window:
+        ``a.co_group(b).where(key).equal_to(key).window(assigner).apply(function)``."""
+        from scurry.datastream.window_join import CoGroupedStreams
+
+        self._check_partner("co_group", other_stream)
+        return CoGroupedStreams(self, other_stream)
 
     def shuffle(self) -> DataStream:
         """Spread elements over the slots of the next operator as if at random."""
@@ -194,9 +252,30 @@ class DataStream(Step):
         """Keep elements in the slot they are in."""
         return self._partition("forward")
 
-    def broadcast(self) -> DataStream:
-        """Send every element to every slot of the next operator."""
-        return self._partition("broadcast")
+    @overload
+    def broadcast(self) -> DataStream: ...
+
+    @overload
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor,
+        *other_broadcast_state_descriptors: MapStateDescriptor,
+    ) -> BroadcastStream: ...
+
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor | None = None,
+        *other_broadcast_state_descriptors: MapStateDescriptor,
+    ) -> DataStream | BroadcastStream:
+        """Send every element to every slot of the next operator. With descriptors: a stream to
+        connect another one with, whose elements are kept in broadcast state of those names."""
+        from scurry.datastream.broadcast_stream import BroadcastStream
+
+        everywhere = self._partition("broadcast")
+        if broadcast_state_descriptor is None:
+            return everywhere
+        descriptors = [broadcast_state_descriptor, *other_broadcast_state_descriptors]
+        return BroadcastStream(everywhere, descriptors)
 
     def partition_custom(self, partitioner: Any, key_selector: Any) -> DataStream:
         """Send each element where ``partitioner(key, slots)`` says."""
@@ -245,11 +324,21 @@ class DataStream(Step):
         step = Transformation(
             nodes.SideOutput,
             f"Side Output {output_tag.tag_id}",
-            [self._transformation],
+            [self._side_producer(output_tag)],
             output_tag.type_info,
             tag=output_tag.tag_id,
         )
         return self._stream(step)
+
+    def _side_producer(self, tag: OutputTag) -> Transformation:
+        """The step that has the side output: a strategy given to ``from_source`` stands between
+        the source and this stream, and has side outputs of its own."""
+        source = self._transformation.part_of
+        if source is None:
+            return self._transformation
+        strategy: WatermarkStrategy = self._transformation.fields["strategy"]
+        bound = strategy.future_bound
+        return self._transformation if bound and bound[1] == tag.tag_id else source
 
     def sink_to(self, sink: Sink) -> DataStreamSink:
         """End the stream in a sink."""
@@ -293,14 +382,15 @@ class DataStream(Step):
         name: str,
         output_type: Any,
         inferred: TypeInformation | None,
+        others: Sequence[DataStream] = (),
         **fields: Any,
     ) -> DataStream:
+        """The stream of what an operator makes of this stream, and of ``others`` besides."""
         declared = output_type is not None
         if declared and not isinstance(output_type, TypeInformation):
             output_type = Types.of(output_type)
-        step = Transformation(
-            kind, name, [self._transformation], output_type or inferred, declared, **fields
-        )
+        inputs = [stream._transformation for stream in (self, *others)]
+        step = Transformation(kind, name, inputs, output_type or inferred, declared, **fields)
         return self._stream(step)
 
     def _stream(self, step: Transformation) -> DataStream:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from scurry.functions.checkpointed import OperatorStateStore
 from scurry.state.states import (
     AggregatingState,
     AggregatingStateDescriptor,
     AppendingState,
     BagState,
     BagStateDescriptor,
+    BroadcastState,
     ListState,
     ListStateDescriptor,
     MapState,
     MapStateDescriptor,
     MergingState,
+    ReadOnlyBroadcastState,
     ReducingState,
     ReducingStateDescriptor,
     SetState,
@@ -30,11 +33,14 @@ __all__ = [
     "AppendingState",
     "BagState",
     "BagStateDescriptor",
+    "BroadcastState",
     "ListState",
     "ListStateDescriptor",
     "MapState",
     "MapStateDescriptor",
     "MergingState",
+    "OperatorStateStore",
+    "ReadOnlyBroadcastState",
     "ReducingState",
     "ReducingStateDescriptor",
     "SetState",

@@ -19,6 +19,7 @@ from scurry.common.errors import NotSupportedError, ProgramError, TypeMismatchEr
 from scurry.common.execution_config import ExecutionConfig
 from scurry.common.job_client import JobClient
 from scurry.common.job_execution_result import JobExecutionResult
+from scurry.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
 from scurry.common.type_information import TypeInformation
 from scurry.common.typeinfo import Types
 from scurry.common.watermark_strategy import WatermarkStrategy
@@ -47,6 +48,7 @@ class StreamExecutionEnvironment:
         self._config = ExecutionConfig(self._configuration)
         self._sinks: list[Transformation] = []
         self._on_progress: Callable[[Any], None] | None = None
+        self._restart_strategy: RestartStrategyConfiguration = RestartStrategies.fall_back_restart()
 
     @staticmethod
     def get_execution_environment(
@@ -130,6 +132,19 @@ class StreamExecutionEnvironment:
         """The interval in milliseconds, -1 if none was set."""
         return int(self._configuration.get_duration(options.BATCH_INTERVAL, -1))
 
+    def set_restart_strategy(self, strategy: RestartStrategyConfiguration) -> None:
+        """What to do when the job fails; without it ``restart-strategy.type`` of the configuration
+        decides, and without that the first failure ends the job."""
+        if not isinstance(strategy, RestartStrategyConfiguration):
+            raise ProgramError(
+                f"set_restart_strategy needs one of RestartStrategies, got {strategy!r}."
+            )
+        self._restart_strategy = strategy
+
+    def get_restart_strategy(self) -> RestartStrategyConfiguration:
+        """The strategy that was set; one that leaves it to the configuration if none was."""
+        return self._restart_strategy
+
     def on_progress(self, callback: Callable[[Any], None]) -> None:
         """Have ``callback`` called with the job's progress after every micro-batch."""
         self._on_progress = callback
@@ -211,7 +226,7 @@ class StreamExecutionEnvironment:
         from scurry.compile.spark.launch import launch
 
         job = self._compile(job_name)
-        running = launch(job, self._configuration, self._on_progress)
+        running = launch(job, self._configuration, self._restart_strategy, self._on_progress)
         self._sinks = []
         return JobClient(running)
 

@@ -25,9 +25,16 @@ from scurry.functions.transforms import (
     Partitioner,
     ReduceFunction,
 )
+from scurry.functions.windows import (
+    AllWindowFunction,
+    ProcessAllWindowFunction,
+    ProcessWindowFunction,
+    WindowFunction,
+)
 
 __all__ = [
     "AggregateFunction",
+    "AllWindowFunction",
     "FilterFunction",
     "FlatMapFunction",
     "Function",
@@ -38,9 +45,12 @@ __all__ = [
     "MapFunction",
     "OutputTag",
     "Partitioner",
+    "ProcessAllWindowFunction",
     "ProcessFunction",
+    "ProcessWindowFunction",
     "ReduceFunction",
     "RuntimeContext",
     "TimeDomain",
     "TimerService",
+    "WindowFunction",
 ]

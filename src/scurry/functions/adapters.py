@@ -78,6 +78,21 @@ def user_callable(function: Function, method: str) -> Callable[..., Any]:
     return cast(Callable[..., Any], getattr(function, method))
 
 
+def window_function(given: Any, kinds: tuple[type, ...], operation: str) -> Any:
+    """What a window operation was given, if it is an instance of one of ``kinds``."""
+    if isinstance(given, kinds):
+        return given
+    names = " or a ".join(kind.__name__ for kind in kinds)
+    if isinstance(given, type) and issubclass(given, Function):
+        raise ProgramError(
+            f"{operation} was given the class {given.__name__} itself; pass an instance: "
+            f"{given.__name__}()."
+        )
+    raise ProgramError(
+        f"{operation} needs a {names}, got {shorten(given)} ({type(given).__name__})."
+    )
+
+
 class KeyedMap(KeyedProcessFunction):
     """A map on a keyed stream: a process function, so that the map may use keyed state."""
 

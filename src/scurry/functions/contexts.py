@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from scurry.common.errors import ProgramError
+from scurry.metrics.metricbase import MetricGroup
 from scurry.state.states import (
     AggregatingState,
     AggregatingStateDescriptor,
@@ -111,6 +112,7 @@ class RuntimeContext(KeyedStateStore):
         parallelism: int,
         max_parallelism: int,
         job_parameters: Mapping[str, str],
+        metrics: MetricGroup,
     ) -> None:
         self._task_name = task_name
         self._uid = uid
@@ -118,6 +120,7 @@ class RuntimeContext(KeyedStateStore):
         self._parallelism = parallelism
         self._max_parallelism = max_parallelism
         self._job_parameters = dict(job_parameters)
+        self._metrics = metrics
 
     def get_task_name(self) -> str:
         """The operator's name."""
@@ -150,6 +153,10 @@ class RuntimeContext(KeyedStateStore):
     def get_job_parameter(self, key: str, default_value: str | None) -> str | None:
         """A global job parameter."""
         return self._job_parameters.get(key, default_value)
+
+    def get_metrics_group(self) -> MetricGroup:
+        """Where the function registers its metrics; see ``JobClient.get_metrics``."""
+        return self._metrics
 
 
 class FunctionContext(RuntimeContext):

@@ -14,6 +14,13 @@ from scurry.common.type_information import TypeInformation
 from scurry.common.watermark_strategy import WatermarkStrategy
 from scurry.functions import sink as sinks
 from scurry.functions import source as sources
+from scurry.functions.broadcast import (
+    BroadcastProcessFunction,
+    KeyedBroadcastProcessFunction,
+)
+from scurry.functions.co_process import CoProcessFunction, KeyedCoProcessFunction
+from scurry.functions.joins import ProcessJoinFunction
+from scurry.functions.output_tag import OutputTag
 from scurry.functions.process import KeyedProcessFunction, ProcessFunction
 from scurry.functions.transforms import (
     FilterFunction,
@@ -24,6 +31,8 @@ from scurry.functions.transforms import (
     Partitioner,
     ReduceFunction,
 )
+from scurry.state.states import MapStateDescriptor
+from scurry.windowing.spec import WindowSpec
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -115,6 +124,59 @@ class Reduce(Operator):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class TwoInputs(Operator):
+    """An operator of two inputs, which may be of different types."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CoProcess(TwoInputs):
+    """A function with a method for each input, without keys."""
+
+    function: CoProcessFunction | KeyedCoProcessFunction
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KeyedCoProcess(TwoInputs):
+    """A function with a method for each input, and state and timers per key."""
+
+    function: CoProcessFunction | KeyedCoProcessFunction
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BroadcastProcess(TwoInputs):
+    """A function over a stream without keys and a broadcast stream, the second input."""
+
+    function: BroadcastProcessFunction
+    descriptors: tuple[MapStateDescriptor, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KeyedBroadcastProcess(TwoInputs):
+    """A function over a keyed stream and a broadcast stream, the second input."""
+
+    function: KeyedBroadcastProcessFunction
+    descriptors: tuple[MapStateDescriptor, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Window(Operator):
+    """Windows of each key: assigner, trigger and functions."""
+
+    windowing: WindowSpec
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IntervalJoin(TwoInputs):
+    """Joins elements of equal keys: right ones ``lower`` to ``upper`` ms after left ones."""
+
+    function: ProcessJoinFunction
+    lower: int
+    upper: int
+    #: the side outputs of late elements, left and right
+    late: tuple[OutputTag | None, OutputTag | None]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Sink(Operator):
     """Writes records."""
 
@@ -150,4 +212,12 @@ class SideOutput(Node):
 
 
 #: Operators whose state must be found again after a restart.
-STATEFUL = (KeyedProcess, Reduce)
+STATEFUL = (
+    KeyedProcess,
+    Reduce,
+    Window,
+    KeyedCoProcess,
+    BroadcastProcess,
+    KeyedBroadcastProcess,
+    IntervalJoin,
+)

@@ -174,16 +174,17 @@ def origins(ends: list[int], sources: Longs | None = None) -> Longs:
 
 
 def concat(batches: Sequence[Batch]) -> Batch:
-    """One batch of all records, in the order given."""
+    """One batch of all records, in the order given; records without keys among others with keys
+    have None."""
     if len(batches) == 1:
         return batches[0]
     rows: list[Any] = []
     keys: list[Any] = []
     for batch in batches:
         rows.extend(batch.rows)
-        if batch.keys is not None:
-            keys.extend(batch.keys)
-    whole = Batch(rows, keys=keys if len(keys) == len(rows) and keys else None)
+        keys.extend([None] * batch.size if batch.keys is None else batch.keys)
+    keyed = any(batch.keys is not None for batch in batches)
+    whole = Batch(rows, keys=keys if keyed else None)
     for name in ("ts", "wm", "pos", "tick"):
         if any(getattr(batch, name) is not None for batch in batches):
             setattr(whole, name, np.concatenate([_filled(batch, name) for batch in batches]))

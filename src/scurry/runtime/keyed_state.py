@@ -24,17 +24,17 @@ from scurry.state.states import (
     BagStateDescriptor,
     ListState,
     ListStateDescriptor,
-    MapState,
     MapStateDescriptor,
     ReducingState,
     ReducingStateDescriptor,
     SetState,
     SetStateDescriptor,
+    State,
     StateDescriptor,
     ValueState,
     ValueStateDescriptor,
 )
-from scurry.state.table import KeyScope, StateTable, TableValueState
+from scurry.state.table import KeyScope, StateTable, TableValueState, address
 from scurry.state.ttl import Expiry, StateClock, Sweeper
 from scurry.state.ttl_states import TtlListState, TtlMapState, TtlValueState
 
@@ -56,8 +56,11 @@ class KeyedRuntimeContext(RuntimeContext):
         spec: OperatorSpec,
         task: TaskContext,
         scope: KeyScope,
+        space: str = "",
         clock: StateClock | None = None,
     ) -> None:
+        """``space`` keeps apart states of the same name, such as a window's and its key's;
+        ``clock`` is what expiry goes by, without it there is processing time only."""
         super().__init__(
             spec.name,
             spec.uid,
@@ -65,9 +68,11 @@ class KeyedRuntimeContext(RuntimeContext):
             spec.parallelism,
             task.max_parallelism,
             task.parameters,
+            task.metrics.group(spec),
         )
         self._scope = scope
         self._store = store_of(task)
+        self._space = space
         self._has_event_time = clock is not None
         self._clock = clock or StateClock(lambda: task.now, _no_event_time, _no_event_time)
         self._kinds: dict[str, type] = {}
@@ -92,7 +97,7 @@ class KeyedRuntimeContext(RuntimeContext):
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
         return self._list(self._check(state_descriptor, ListStateDescriptor))
 
-    def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
+    def get_map_state(self, state_descriptor: MapStateDescriptor) -> TableMapState:
         return self._map(self._check(state_descriptor, MapStateDescriptor))
 
     def get_set_state(self, state_descriptor: SetStateDescriptor) -> SetState[Any]:
@@ -103,7 +108,7 @@ class KeyedRuntimeContext(RuntimeContext):
 
     def _open(self, descriptor: StateDescriptor, make: Callable[..., T]) -> tuple[T, Expiry | None]:
         """The table of a state, and what tells when its entries expire."""
-        store, name = self._store, f"{self._uid}\x1f{descriptor.name}"
+        store, name = self._store, f"{self._uid}\x1f{self._space}{descriptor.name}"
 
         def first() -> Any:
             codec = store.schemas.open(name, descriptor)
@@ -147,7 +152,7 @@ class KeyedRuntimeContext(RuntimeContext):
             return TableListState(table, self._scope)
         return TtlListState(table, self._scope, expiry)
 
-    def _map(self, descriptor: StateDescriptor) -> MapState[Any, Any]:
+    def _map(self, descriptor: StateDescriptor) -> TableMapState:
         table, expiry = self._open(descriptor, partial(MapTable, cache=self._store.cache))
         if expiry is None:
             return TableMapState(table, self._scope)
@@ -168,6 +173,34 @@ class KeyedRuntimeContext(RuntimeContext):
                 f"{descriptor.agg_function!r}."
             )
         return TableAggregatingState(self._value(descriptor), descriptor.agg_function)
+
+    def state_of(self, descriptor: StateDescriptor) -> State:
+        """The handle on the state that ``descriptor`` describes, of whatever kind."""
+        for kind, get in self._getters().items():
+            if isinstance(descriptor, kind):
+                return get(descriptor)
+        raise ProgramError(
+            f"Operator {self.get_task_name()!r} asked for keyed state with {descriptor!r} where a "
+            "state descriptor is needed."
+        )
+
+    def _getters(self) -> dict[type[StateDescriptor], Callable[[Any], State]]:
+        return {
+            ValueStateDescriptor: self.get_state,
+            ListStateDescriptor: self.get_list_state,
+            MapStateDescriptor: self.get_map_state,
+            SetStateDescriptor: self.get_set_state,
+            BagStateDescriptor: self.get_bag_state,
+            ReducingStateDescriptor: self.get_reducing_state,
+            AggregatingStateDescriptor: self.get_aggregating_state,
+        }
+
+    def keys_with(self, descriptor: StateDescriptor) -> list[Any]:
+        """All keys of the slot that have the state, in an order that depends on them alone."""
+        self.state_of(descriptor)
+        table = self._store.listed(self._uid, descriptor.name)
+        groups = self._store.max_parallelism
+        return sorted((key for key, _ in table.items()), key=lambda key: address(key, groups))
 
 
 class TableReducingState(ReducingState[Any]):

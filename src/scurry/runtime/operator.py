@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from scurry.functions.contexts import FunctionContext, KeyedStateStore, RuntimeContext
 from scurry.functions.output_tag import OutputTag
 from scurry.runtime.batch import MIN_WATERMARK, Batch, Longs
+from scurry.runtime.checkpointed import InstanceCheckpoint, OperatorStates, checkpointed
 from scurry.runtime.conform import conform
 from scurry.runtime.failures import NO_ELEMENT, function_error
+from scurry.runtime.metrics import MetricRegistry
 from scurry.runtime.specs import OperatorSpec
 
 if TYPE_CHECKING:
     from scurry.state.slot_store import SlotStore
 
 Consumer = Callable[[Batch], None]
+T = TypeVar("T")
 _first = itemgetter(0)
 
 
@@ -48,15 +52,43 @@ class TaskContext:
     counters: dict[str, int] = field(default_factory=dict)
     gauges: dict[str, int] = field(default_factory=dict)
     watermarks: dict[str, int] = field(default_factory=dict)
+    #: what instances of functions keep that belongs to no key
+    operator_states: OperatorStates = field(default_factory=OperatorStates)
+    #: what functions count and measure themselves
+    metrics: MetricRegistry = field(default_factory=MetricRegistry)
+    #: what the user should be told
+    warnings: list[str] = field(default_factory=list)
+    _warned: set[str] = field(default_factory=set)
+    #: when the next micro-batch is due even if there is nothing to read
+    wake: int | None = None
+
+    def warn(self, text: str) -> None:
+        """Tell the user something, once per job."""
+        if text not in self._warned:
+            self._warned.add(text)
+            self.warnings.append(text)
+
+    def wake_at(self, time: int) -> None:
+        """Ask for a micro-batch at processing time ``time``, whether there are records or not."""
+        self.wake = time if self.wake is None else min(self.wake, time)
 
     def count(self, name: str, amount: int) -> None:
         """Add to a counter that the driver sums over all tasks."""
         self.counters[name] = self.counters.get(name, 0) + amount
 
-    def take_report(self) -> dict[str, dict[str, int]]:
+    def take_report(self) -> dict[str, Any]:
         """What there is to report of this micro-batch; counters start again at zero."""
         counters, self.counters = self.counters, {}
-        return {"counters": counters, "gauges": self.gauges, "watermarks": self.watermarks}
+        wake, self.wake = self.wake, None
+        warnings, self.warnings = self.warnings, []
+        return {
+            "counters": counters,
+            "gauges": self.gauges,
+            "watermarks": self.watermarks,
+            "wake": wake,
+            "warnings": warnings,
+            "metrics": self.metrics.report(),
+        }
 
 
 class Operator:
@@ -66,13 +98,19 @@ class Operator:
     ``begin``, with the watermark the last batch ended at. Then ``process`` is called for the
     batches of records in order, and for the head ``advance`` with the watermark at the end of the
     input; then ``finish`` for all. ``close`` is called after the last micro-batch.
+
+    An operator with ``two_inputs`` is always the head of a chain. Instead of ``process`` its
+    ``process_ports`` is called: with the records of both inputs, merged into their order.
     """
+
+    two_inputs = False
 
     def __init__(self, spec: OperatorSpec) -> None:
         self.spec = spec
         self.context: TaskContext
         self._consumers: list[Consumer] = []
         self._side: dict[str, list[Consumer]] = {}
+        self._checkpoint: InstanceCheckpoint | None = None
 
     def wire(self, consumers: list[Consumer], side: dict[str, list[Consumer]]) -> None:
         """Connect the outputs."""
@@ -83,12 +121,48 @@ class Operator:
         """Prepare for the first batch."""
         self.context = context
 
+    def start_function(self, function: Any, runtime: RuntimeContext) -> None:
+        """Start a user function: its operator state first, if it has any, then ``open``."""
+        try:
+            keyed = None if isinstance(runtime, FunctionContext) else runtime
+            self.start_checkpointed(function, keyed)
+            function.open(runtime)
+        except Exception as failure:
+            raise self.failed(failure) from failure
+
+    def start_checkpointed(self, function: Any, keyed: KeyedStateStore | None = None) -> None:
+        """Give ``function`` its operator state, if it has any."""
+        inner = checkpointed(function)
+        if inner is not None:
+            states = self.context.operator_states
+            self._checkpoint = InstanceCheckpoint(
+                self.spec.name, self.spec.uid, inner, states, keyed
+            )
+            self._checkpoint.initialize()
+
+    @property
+    def checkpointed(self) -> bool:
+        """Whether the operator's function has operator state."""
+        return self._checkpoint is not None
+
+    def snapshot(self) -> None:
+        """The micro-batch is over: keep the function's operator state, if it has any."""
+        if self._checkpoint is not None:
+            try:
+                self._checkpoint.snapshot(self.context.batch, self.context.now)
+            except Exception as failure:
+                raise self.failed(failure) from failure
+
     def begin(self, watermark: int) -> None:
         """A micro-batch starts, at this watermark."""
 
     def process(self, batch: Batch, port: int = 0) -> None:
         """Handle records, in order."""
         raise AssertionError(f"{type(self).__name__} takes no records")
+
+    def process_ports(self, batch: Batch, ports: Longs) -> None:
+        """Handle records of two inputs, in order; ``ports[i]`` says which input record i is of."""
+        raise AssertionError(f"{type(self).__name__} has one input only")
 
     def advance(self, watermark: int) -> None:
         """The watermark at the end of this micro-batch's input."""
@@ -140,6 +214,13 @@ class Operator:
         """The error to raise when user code failed."""
         spec = self.spec
         return function_error(spec.name, spec.uid, spec.location, element, failure)
+
+
+def by_port(ports: Longs, first: T, second: T) -> list[T]:
+    """For each record what belongs to its input."""
+    if not ports.any():
+        return [first] * len(ports)
+    return [second if port else first for port in ports.tolist()]
 
 
 def is_tagged(row: Any) -> bool:

@@ -55,6 +55,7 @@ class SourceSpec:
     tasks: int
     outputs: tuple[Wire, ...]
     type_info: TypeInformation | None = None
+    side_outputs: Mapping[str, tuple[Wire, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,11 @@ class JobSpec:
     sys_path: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     state: StateSettings = field(default_factory=StateSettings)
+
+    @property
+    def ingress_tasks(self) -> int:
+        """Into how many tasks the reading of all sources is spread."""
+        return max((source.tasks for source in self.sources), default=1)
 
     def stage_of(self, uid: str) -> int:
         """The number of the stage whose hosts receive records for ``uid``."""

@@ -11,13 +11,13 @@ import pyarrow as pa
 from scurry.common.errors import ProgramError, TypeMismatchError
 from scurry.functions.contexts import FunctionContext, TimerService
 from scurry.functions.output_tag import OutputTag
-from scurry.functions.process import ElementContext, ProcessFunction
+from scurry.functions.process import ElementContext
 from scurry.functions.transforms import Function
-from scurry.runtime.batch import NO_TIMESTAMP, Batch, origins
+from scurry.runtime.batch import NO_TIMESTAMP, Batch, Longs, origins
 from scurry.runtime.columns import ElementCodec, infer_columns
 from scurry.runtime.conform import conform
 from scurry.runtime.failures import apply_all
-from scurry.runtime.operator import Clock, Operator, TaskContext
+from scurry.runtime.operator import Clock, Operator, TaskContext, by_port
 from scurry.runtime.specs import OperatorSpec
 
 
@@ -38,11 +38,9 @@ class FunctionOperator(Operator):
             spec.parallelism,
             context.max_parallelism,
             context.parameters,
+            context.metrics.group(spec),
         )
-        try:
-            self.function.open(runtime)
-        except Exception as failure:
-            raise self.failed(failure) from failure
+        self.start_function(self.function, runtime)
 
     def close(self) -> None:
         self.function.close()
@@ -151,17 +149,26 @@ class PlainContext(ElementContext):
 class ProcessOperator(FunctionOperator):
     """Runs a :class:`ProcessFunction` on a stream without keys."""
 
-    function: ProcessFunction
+    function: Any
 
     def open(self, context: TaskContext) -> None:
         self._clock = Clock()
-        self._context = PlainContext(self._clock)
+        self._context = self._make_context(context)
         super().open(context)
 
+    def _make_context(self, context: TaskContext) -> PlainContext:
+        return PlainContext(self._clock)
+
+    def begin(self, watermark: int) -> None:
+        self._clock.watermark = watermark
+
     def process(self, batch: Batch, port: int = 0) -> None:
+        self._run(batch, [self.function.process_element] * batch.size)
+
+    def _run(self, batch: Batch, calls: list[Callable[[Any, Any], Any]]) -> None:
+        """Call ``calls[i]`` with record i and the context, for all records in order."""
         context, clock = self._context, self._clock
         clock.now = self.context.now
-        call = self.function.process_element
         values: list[Any] = []
         context.values = values
         ends: list[int] = []
@@ -169,7 +176,7 @@ class ProcessOperator(FunctionOperator):
         marks = [clock.watermark] * batch.size if batch.wm is None else batch.wm.tolist()
         row = None
         try:
-            for row, stamp, mark in zip(batch.rows, stamps, marks, strict=True):
+            for row, stamp, mark, call in zip(batch.rows, stamps, marks, calls, strict=True):
                 context.current = None if stamp == NO_TIMESTAMP else stamp
                 clock.watermark = mark
                 result = call(row, context)
@@ -179,6 +186,16 @@ class ProcessOperator(FunctionOperator):
         except Exception as failure:
             raise self.failed(failure, row) from failure
         self.emit_tagged(batch.spread(values, origins(ends)))
+
+
+class CoProcessOperator(ProcessOperator):
+    """Runs a function with a method for each of two inputs without keys."""
+
+    two_inputs = True
+
+    def process_ports(self, batch: Batch, ports: Longs) -> None:
+        function = self.function
+        self._run(batch, by_port(ports, function.process_element1, function.process_element2))
 
 
 class BatchesOperator(FunctionOperator):

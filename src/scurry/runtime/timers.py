@@ -11,12 +11,18 @@ import heapq
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
+from scurry.common.errors import ProgramError
 from scurry.runtime.batch import MAX_WATERMARK
 from scurry.state.encoding import decode, encode
 from scurry.state.journal import Change, RecordReader
+from scurry.state.slot_store import SlotStore
 from scurry.state.table import address
 
 _BIAS = 1 << 63
+#: The two clocks that timers can follow.
+EVENT, PROCESSING = "event", "processing"
 #: A timer: its time, where its key lives, the key.
 Timer = tuple[int, bytes, Any]
 
@@ -24,8 +30,11 @@ Timer = tuple[int, bytes, Any]
 class TimerQueue:
     """Timers of one operator and slot in one time domain, ordered by time, key group and key."""
 
-    def __init__(self, name: str, store: RecordReader, max_parallelism: int) -> None:
+    def __init__(
+        self, name: str, store: RecordReader, max_parallelism: int, domain: str = EVENT
+    ) -> None:
         self.name = name
+        self.domain = domain
         #: no timer is due before this time; may be too early, never too late
         self.next_due = MAX_WATERMARK + 1
         self._store = store
@@ -54,7 +63,8 @@ class TimerQueue:
     def delete(self, time: int, key: Any) -> None:
         """Forget a timer, set in this micro-batch or earlier."""
         place = (time, address(key, self._max_parallelism))
-        if self._set.pop(place, self) is self or self._store.get(self.name, _row(place)):
+        self._set.pop(place, None)
+        if self._store.get(self.name, _row(place)) is not None:
             self._gone[place] = None
 
     def pop_due(self, time: int) -> tuple[int, Any] | None:
@@ -126,6 +136,22 @@ class TimerQueue:
             found.pop(place, None)
         found.update(self._set)
         return [(time, found[time, where]) for time, where in sorted(found)]
+
+
+def timer_queue(store: SlotStore, uid: str, domain: str) -> TimerQueue:
+    """The timers of operator ``uid`` in one time domain."""
+    name = f"{uid}\x1f#{domain}-timers"
+    return store.part(name, lambda: TimerQueue(name, store.local, store.max_parallelism, domain))
+
+
+def timer_time(timestamp: Any) -> int:
+    """``timestamp``, if a timer can be set at it."""
+    if isinstance(timestamp, (int, np.integer)) and not isinstance(timestamp, bool):
+        return int(timestamp)
+    raise ProgramError(
+        f"A timer needs a whole number of milliseconds, got {timestamp!r} "
+        f"({type(timestamp).__name__})."
+    )
 
 
 class _Opaque:

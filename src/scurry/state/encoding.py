@@ -14,9 +14,12 @@ import msgspec
 
 from scurry.common.errors import StateError, shorten
 from scurry.common.pickling import dumps
+from scurry.windowing.windows import TimeWindow, WindowKey
 
 _MSGPACK = b"\x01"
 _PICKLE = b"\x02"
+#: a key and its window of time: (key, start, end) as MessagePack
+_WINDOW_KEY = b"\x03"
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder().decode
 #: Types that MessagePack keeps as they are.
@@ -44,10 +47,22 @@ def encode(value: Any) -> bytes:
     kind = type(value)
     if kind in SCALARS and (kind is not int or value in _SMALL):
         return _MSGPACK + _encode(value)
+    if kind is WindowKey and _is_plain(value):
+        return _WINDOW_KEY + _encode((value[0], *value[1]))
     try:
         return _PICKLE + dumps(value)
     except Exception as failure:
         raise unstorable(value, failure) from failure
+
+
+def _is_plain(place: WindowKey) -> bool:
+    key, window = place
+    numbers = [*window, key] if type(key) is int else window
+    return (
+        type(window) is TimeWindow
+        and type(key) in SCALARS
+        and all(number in _SMALL for number in numbers)
+    )
 
 
 def unstorable(value: Any, failure: Exception) -> StateError:
@@ -66,6 +81,9 @@ def decode(data: bytes | memoryview) -> Any:
         return _decode(view[1:])
     if version == _PICKLE:
         return pickle.loads(view[1:])
+    if version == _WINDOW_KEY:
+        key, start, end = _decode(view[1:])
+        return WindowKey(key, TimeWindow(start, end))
     raise unknown_format(version)
 
 

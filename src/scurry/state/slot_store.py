@@ -15,7 +15,7 @@ whatever is alive was written again since. So no commit has to write all of the 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
@@ -55,6 +55,13 @@ class Changing(Protocol):
 
     def forget(self) -> None:
         """The store below is no longer what was read: drop everything held in memory."""
+
+
+class Listed(Protocol):
+    """A table whose keys can be listed."""
+
+    def items(self) -> Iterable[tuple[Any, Any]]:
+        """All keys and values, uncommitted changes included."""
 
 
 class Store(RecordReader, Protocol):
@@ -132,6 +139,15 @@ class SlotStore:
             self._parts[name] = make()
         return cast(P, self._parts[name])
 
+    @property
+    def parts(self) -> Iterable[Changing]:
+        """All parts made so far."""
+        return self._parts.values()
+
+    def listed(self, uid: str, state: str) -> Listed:
+        """The table of a state that is in use, of whatever kind, for listing its keys."""
+        return cast(Listed, self._parts[f"{uid}\x1f{state}"])
+
     def prefetch(self, uid: str, keys: list[Any]) -> None:
         """Elements of ``keys`` are about to be handled by operator ``uid``: bring what it will
         read into memory, all at once."""
@@ -159,6 +175,11 @@ class SlotStore:
                 part.forget()
         self._settled = False
         return b"" if self._head is None else self._head.notes
+
+    def holds(self, journal: Journal) -> bool:
+        """Whether what is in memory is what the journal says is true."""
+        head = journal.head()
+        return self._settled and self._held == (None if head is None else head.lineage)
 
     def _everyone(self) -> Iterator[Changing]:
         yield from self._parts.values()

@@ -257,6 +257,66 @@ class MapState(State, Generic[K, V]):
         return iter(self.keys())
 
 
+class ReadOnlyBroadcastState(State, Generic[K, V]):
+    """A map that is the same in every instance of an operator, and may be read. Entries are listed
+    in an order that depends on nothing but their keys."""
+
+    @abstractmethod
+    def get(self, key: K) -> V | None:
+        """The value of an entry, None if there is none."""
+
+    @abstractmethod
+    def contains(self, key: K) -> bool:
+        """Whether there is an entry."""
+
+    @abstractmethod
+    def items(self) -> Iterable[tuple[K, V]]:
+        """All entries."""
+
+    @abstractmethod
+    def keys(self) -> Iterable[K]:
+        """The keys of all entries."""
+
+    @abstractmethod
+    def values(self) -> Iterable[V]:
+        """The values of all entries."""
+
+    @abstractmethod
+    def is_empty(self) -> bool:
+        """Whether there are no entries."""
+
+    def __getitem__(self, key: K) -> V | None:
+        return self.get(key)
+
+    def __contains__(self, key: K) -> bool:
+        return self.contains(key)
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self.keys())
+
+
+class BroadcastState(ReadOnlyBroadcastState[K, V]):
+    """The same for the elements of the broadcast stream, which may also write it."""
+
+    @abstractmethod
+    def put(self, key: K, value: V) -> None:
+        """Set an entry."""
+
+    @abstractmethod
+    def put_all(self, dict_value: dict[K, V]) -> None:
+        """Set entries."""
+
+    @abstractmethod
+    def remove(self, key: K) -> None:
+        """Delete an entry, if it is there."""
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self.put(key, value)
+
+    def __delitem__(self, key: K) -> None:
+        self.remove(key)
+
+
 class SetState(State, Generic[T]):
     """A set per key. Adding and removing never read, and cost one element however large the set
     is; elements are listed in an order that depends on nothing but themselves."""

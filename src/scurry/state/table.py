@@ -9,24 +9,30 @@ same effect however the input is cut into batches.
 from __future__ import annotations
 
 import hashlib
+import struct
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import repeat
 from typing import Any
 
 import numpy as np
 
-from scurry.common.keys import form_of, stable_hash, stable_hash_int64
-from scurry.state.encoding import IMMUTABLE
+from scurry.common.errors import KeyTypeError
+from scurry.common.keys import canonical, form_of, stable_hash, stable_hash_int64
+from scurry.state.encoding import IMMUTABLE, decode, encode
 from scurry.state.journal import Change, RecordReader, stored_key
 from scurry.state.records import RecordCodec, head_of
 from scurry.state.states import ValueState
 from scurry.state.ttl import Sweeper
+from scurry.windowing.windows import TimeWindow, WindowKey
 
 #: Stands for "not looked up yet"; None is a user's value meaning "nothing there".
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
 #: Decoded entries that a table keeps from one micro-batch to the next, unless told otherwise.
 CACHE_ENTRIES = 100_000
 _LONG_FORM = 300
+_SPAN = struct.Struct(">QQ")
+_BIAS = 1 << 63
 #: Keys that tell whether an operator reads, and micro-batches after which it is found out again.
 _LEARN_FROM, _LEARN_AGAIN = 1000, 64
 
@@ -40,9 +46,28 @@ class KeyScope:
         self.key: Any = None
 
 
+# typed, because a window key equals the plain tuple of its parts
+@lru_cache(maxsize=1 << 16, typed=True)
 def address(key: Any, max_parallelism: int) -> bytes:
     """Where the records of ``key`` live in a table: its key group, then its canonical form."""
+    if type(key) is WindowKey:
+        return prefix_of(key, max_parallelism)
     return (stable_hash(key) % max_parallelism).to_bytes(2, "big") + form_of(key)
+
+
+@lru_cache(maxsize=1 << 16, typed=True)
+def prefix_of(key: Any, max_parallelism: int) -> bytes:
+    """The beginning of the addresses of a key that has many records: no other key's begin so.
+
+    The addresses of a key's windows begin with that of the key, and lie in its key group."""
+    if type(key) is WindowKey:
+        form = window_form(key[1])
+        return prefix_of(key[0], max_parallelism) + len(form).to_bytes(2, "big") + form
+    form = form_of(key)
+    if len(form) > _LONG_FORM:
+        form = b"#" + hashlib.blake2b(form, digest_size=32).digest()
+    group = stable_hash(key) % max_parallelism
+    return group.to_bytes(2, "big") + len(form).to_bytes(2, "big") + form
 
 
 def addresses(keys: list[Any], max_parallelism: int) -> list[bytes]:
@@ -59,13 +84,32 @@ def addresses(keys: list[Any], max_parallelism: int) -> list[bytes]:
     return [address(key, max_parallelism) for key in keys]
 
 
-def prefix_of(key: Any, max_parallelism: int) -> bytes:
-    """The beginning of the addresses of a key that has many records: no other key's begin so."""
-    form = form_of(key)
-    if len(form) > _LONG_FORM:
-        form = b"#" + hashlib.blake2b(form, digest_size=32).digest()
-    group = stable_hash(key) % max_parallelism
-    return group.to_bytes(2, "big") + len(form).to_bytes(2, "big") + form
+def window_form(window: Any) -> bytes:
+    """The canonical form of a window, in the order of windows where they are spans of time."""
+    if type(window) is TimeWindow:
+        try:
+            return _SPAN.pack(window[0] + _BIAS, window[1] + _BIAS)
+        except struct.error:
+            pass
+    try:
+        form = canonical(window)
+    except KeyTypeError:
+        form = b"p" + encode(window)
+    if len(form) <= _LONG_FORM // 2:
+        return form
+    return b"#" + hashlib.blake2b(form, digest_size=32).digest()
+
+
+def pack_record(key: Any, value: Any) -> bytes:
+    """A record holds its key too, so that tables can be listed and redistributed."""
+    encoded = encode(key)
+    return len(encoded).to_bytes(4, "big") + encoded + encode(value)
+
+
+def unpack_record(record: bytes) -> tuple[Any, Any]:
+    """Key and value of a record."""
+    end = 4 + int.from_bytes(record[:4], "big")
+    return decode(record[4:end]), decode(record[end:])
 
 
 class StateTable:

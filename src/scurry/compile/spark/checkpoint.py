@@ -8,8 +8,8 @@
     root/plans/000000012/_after.json   where the sources stand after it
     root/epochs/12.json      where the job stands after micro-batch 12
 
-Spark's file source watches ``plans``; a plan appears there by one rename, whole or not at all, and
-only when its predecessor has been taken.
+A plan appears by one rename, whole or not at all, and before its micro-batch is executed; a batch
+that is run again finds it and reads the very same records.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import msgspec
 
 from scurry.common.errors import ConfigurationError, StateError
 from scurry.compile.planner import Epoch
-from scurry.runtime.ingress import TaskPlan, encode_plan
+from scurry.runtime.ingress import TaskPlan, encode_plan, plan_file
 from scurry.runtime.specs import JobSpec
 
 _KEEP = 3
@@ -36,7 +36,7 @@ class Identity(msgspec.Struct):
     parallelism: int
     max_parallelism: int
     stages: int
-    version: int = 1
+    version: int = 2
 
 
 class JobDirectory:
@@ -88,18 +88,18 @@ class JobDirectory:
                 )
 
     def write_plan(self, batch: int, tasks: list[TaskPlan], after: Epoch) -> None:
-        """Make the plan of micro-batch ``batch`` visible to Spark, all at once."""
-        place = self.plans / f"{batch:09d}"
+        """Write the plan of micro-batch ``batch`` down, all at once."""
+        place = plan_file(str(self.plans), batch, 0).parent
         draft = self.root / f"draft-{batch}"
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir()
         for task in tasks:
-            (draft / str(task.task)).write_text(encode_plan(task) + "\n")
+            (draft / str(task.task)).write_bytes(encode_plan(task))
         (draft / "_after.json").write_bytes(msgspec.json.encode(after))
         draft.rename(place)
 
     def drop_plans_after(self, batch: int) -> None:
-        """Forget plans that Spark cannot have taken yet: those beyond the one after ``batch``."""
+        """Forget plans that cannot have been executed: those beyond the one after ``batch``."""
         for place in self.plans.iterdir():
             if place.name.isdigit() and int(place.name) > batch + 1:
                 shutil.rmtree(place)

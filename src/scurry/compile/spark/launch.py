@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from scurry.common.configuration import Configuration
+from scurry.common.restart_strategy import RestartStrategyConfiguration
 from scurry.compile.job import CompiledJob
+from scurry.compile.restarts import restarts_of
 from scurry.compile.spark.progress import Progress
 from scurry.compile.spark.runner import SparkJob
 from scurry.compile.spark.session import obtain_session
@@ -16,6 +18,7 @@ _DEFAULT_RECORDS = 500_000
 def launch(
     job: CompiledJob,
     configuration: Configuration,
+    strategy: RestartStrategyConfiguration | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> SparkJob:
     """Start ``job``; returns at once."""
@@ -32,6 +35,7 @@ def launch(
         or settings.get("state.checkpoints.dir"),
         max_records=int(configuration.get_integer("scurry.batch.max-records", _DEFAULT_RECORDS)),
         local_dir=settings.get("scurry.state.local-dir", ""),
+        restarts=restarts_of(strategy, configuration),
         trigger=None if interval is None else f"{interval} milliseconds",
         on_progress=on_progress,
     )

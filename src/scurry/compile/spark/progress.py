@@ -6,6 +6,8 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from scurry.runtime.metrics import MetricTotals
+
 
 @dataclass
 class Progress:
@@ -22,6 +24,12 @@ class Progress:
     gauges: dict[str, int] = field(default_factory=dict)
     #: the lowest watermark of each operator that has one
     watermarks: dict[str, int] = field(default_factory=dict)
+    #: what functions counted and measured themselves
+    metrics: MetricTotals = field(default_factory=MetricTotals)
+
+    #: how often the job started again, and the failure before the last time
+    restarts: int = 0
+    last_failure: str = ""
 
     @property
     def records_read(self) -> int:
@@ -37,6 +45,11 @@ class Progress:
         """The sum of all counters that begin with ``prefix``."""
         return sum(count for name, count in self.counters.items() if name.startswith(prefix))
 
+    def restarted(self, failure: BaseException) -> None:
+        """The job failed and starts again."""
+        self.restarts += 1
+        self.last_failure = str(failure)
+
     def take(self, batch: int, reports: list[dict[str, Any]], seconds: float) -> None:
         """Add what the tasks of a micro-batch reported."""
         self.batch = batch
@@ -48,5 +61,6 @@ class Progress:
                 self.gauges[name] = self.gauges.get(name, 0) + size
             for name, mark in report["watermarks"].items():
                 self.watermarks[name] = min(mark, self.watermarks.get(name, mark))
+        self.metrics.take(reports)
         for name, count in self.last.items():
             self.counters[name] = self.counters.get(name, 0) + count

@@ -53,9 +53,6 @@ _QUERY_SETTINGS = {
         "org.apache.spark.sql.execution.streaming.checkpointing."
         "FileSystemBasedCheckpointFileManager"
     ),
-    # one ingress task per plan file
-    "spark.sql.files.maxPartitionBytes": "1048576",
-    "spark.sql.files.openCostInBytes": "1048576",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "0",
     "spark.sql.streaming.pollingDelay": "2ms",

@@ -23,7 +23,7 @@ import pyarrow as pa
 from scurry.common.errors import FunctionError, StateError
 from scurry.runtime.envelope import Envelope
 from scurry.runtime.host import SlotHost
-from scurry.runtime.ingress import IngressTask, decode_plan
+from scurry.runtime.ingress import IngressTask, decode_plan, plan_file
 from scurry.runtime.specs import JobSpec
 from scurry.state.journal import Journal
 from scurry.state.slot_store import Store
@@ -52,12 +52,14 @@ class WorkerFailure(RuntimeError):
 class JobPayload:
     """A job on its way to the workers."""
 
-    def __init__(self, job: JobSpec, checkpoint_id: str, routes: list[int]) -> None:
+    def __init__(self, job: JobSpec, checkpoint_id: str, routes: list[int], plans: str) -> None:
         self.content = cloudpickle.dumps(job, protocol=5)
         self.checkpoint_id = checkpoint_id
         self.run_id = job.run_id
         self.sys_path = job.sys_path
         self.routes = routes
+        #: the directory that holds the plans of micro-batches
+        self.plans = plans
 
     def load(self) -> JobSpec:
         """A copy of the job with function instances of its own."""
@@ -99,25 +101,27 @@ _hosts: dict[tuple[str, int, int], tuple[str, SlotHost]] = {}
 _stores: dict[str, Store] = {}
 
 
-def run_ingress(payload: JobPayload, lines: Iterable[str]) -> Iterator[Envelope]:
-    """The ingress tasks described by ``lines``."""
-    for line in lines:
-        plan = decode_plan(line)
-        place = (payload.checkpoint_id, plan.task)
-        run_id, task = _ingress.get(place, ("", None))
-        if task is None or run_id != payload.run_id:
-            task = IngressTask(payload.load(), plan.task)
+def run_ingress(payload: JobPayload, batch: int, number: int) -> Iterator[Envelope]:
+    """Task ``number`` of the ingress in micro-batch ``batch``; there may be nothing for it."""
+    try:
+        plan = decode_plan(plan_file(payload.plans, batch, number).read_bytes())
+    except FileNotFoundError:
+        return
+    place = (payload.checkpoint_id, number)
+    run_id, task = _ingress.get(place, ("", None))
+    try:
+        if task is None or run_id != payload.run_id or task.stale(plan):
+            task = IngressTask(payload.load(), number)
             _ingress[place] = (payload.run_id, task)
-        try:
-            yield from task.run(plan)
-        except FunctionError as failure:
-            _ingress.pop(place, None)
-            raise WorkerFailure(f"{failure.to_wire()} {failure}") from failure
-        except BaseException:
-            _ingress.pop(place, None)
-            raise
-        if plan.final:
-            _ingress.pop(place, None)
+        yield from task.run(plan)
+    except FunctionError as failure:
+        _ingress.pop(place, None)
+        raise WorkerFailure(f"{failure.to_wire()} {failure}") from failure
+    except BaseException:
+        _ingress.pop(place, None)
+        raise
+    if plan.final:
+        _ingress.pop(place, None)
 
 
 def run_host(
@@ -127,7 +131,7 @@ def run_host(
     place = (payload.checkpoint_id, stage, slot)
     run_id, host = _hosts.get(place, ("", None))
     try:
-        if host is None or run_id != payload.run_id:
+        if host is None or run_id != payload.run_id or host.stale(journal):
             job = payload.load()
             store = job.state.slot_store(_local_store(job, *place), job.max_parallelism)
             host = SlotHost(job, stage, slot, store)

@@ -1,0 +1,101 @@
+"""Window functions: what is computed when a window fires.
+
+They get the window's elements, or, after ``reduce`` and ``aggregate``, an iterable of the one value
+those arrived at. Results are yielded, or returned as an iterable; ``(tag, value)`` pairs go to side
+outputs.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from scurry.functions.contexts import KeyedStateStore
+from scurry.functions.output_tag import OutputTag
+from scurry.functions.transforms import Function
+from scurry.windowing.panes import PaneInfo
+
+IN = TypeVar("IN")
+OUT = TypeVar("OUT")
+KEY = TypeVar("KEY")
+W = TypeVar("W")
+
+
+class AllWindowContext(ABC, Generic[W]):
+    """What is known about the window that fires, and its state."""
+
+    @abstractmethod
+    def window(self) -> W:
+        """The window."""
+
+    @abstractmethod
+    def window_state(self) -> KeyedStateStore:
+        """State of this window of this key; delete it in ``clear``."""
+
+    @abstractmethod
+    def global_state(self) -> KeyedStateStore:
+        """State of the key, shared by all its windows."""
+
+    @abstractmethod
+    def current_processing_time(self) -> int:
+        """Processing time in milliseconds: the instant the micro-batch was planned."""
+
+    @abstractmethod
+    def current_watermark(self) -> int:
+        """The running watermark."""
+
+    @abstractmethod
+    def output(self, tag: OutputTag, value: Any) -> None:
+        """Send ``value`` to the side output ``tag``."""
+
+    @abstractmethod
+    def pane(self) -> PaneInfo:
+        """Which of the window's firings this is: early, on time or late, its number, and whether
+        it is the first and the last."""
+
+
+class WindowContext(AllWindowContext[W]):
+    """The same for windows of a keyed stream."""
+
+
+class WindowFunction(Function, ABC, Generic[IN, OUT, KEY, W]):
+    """Computes results from the elements of a window of one key."""
+
+    @abstractmethod
+    def apply(self, key: KEY, window: W, inputs: Iterable[IN]) -> Iterable[OUT] | None:
+        """Called when the window fires."""
+
+
+class AllWindowFunction(Function, ABC, Generic[IN, OUT, W]):
+    """Computes results from the elements of a window over the whole stream."""
+
+    @abstractmethod
+    def apply(self, window: W, inputs: Iterable[IN]) -> Iterable[OUT] | None:
+        """Called when the window fires."""
+
+
+class ProcessWindowFunction(Function, ABC, Generic[IN, OUT, KEY, W]):
+    """Computes results from the elements of a window, with clocks, state and side outputs."""
+
+    Context: TypeAlias = WindowContext
+
+    @abstractmethod
+    def process(self, key: KEY, context: Any, elements: Iterable[IN]) -> Iterable[OUT] | None:
+        """Called when the window fires."""
+
+    def clear(self, context: Any) -> None:
+        """Called when the window ends for good: delete what ``context.window_state()`` holds."""
+
+
+class ProcessAllWindowFunction(Function, ABC, Generic[IN, OUT, W]):
+    """The same over the whole stream."""
+
+    Context: TypeAlias = AllWindowContext
+
+    @abstractmethod
+    def process(self, context: Any, elements: Iterable[IN]) -> Iterable[OUT] | None:
+        """Called when the window fires."""
+
+    def clear(self, context: Any) -> None:
+        """Called when the window ends for good: delete what ``context.window_state()`` holds."""

@@ -1,0 +1,226 @@
+"""Operators with a broadcast input: every slot is given all of its elements, in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from scurry.common.errors import ProgramError
+from scurry.common.keys import thaw
+from scurry.functions.broadcast import (
+    BroadcastContext,
+    BroadcastTimerContext,
+    KeyedBroadcastContext,
+    ReadOnlyBroadcastContext,
+)
+from scurry.functions.contexts import TimerService
+from scurry.functions.output_tag import OutputTag
+from scurry.runtime.batch import Batch, Longs
+from scurry.runtime.keyed import KeyedFunctionOperator
+from scurry.runtime.keyed_context import KeyedContext, KeyedTimerService
+from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
+from scurry.runtime.operator import Clock, TaskContext, by_port
+from scurry.runtime.specs import OperatorSpec
+from scurry.runtime.stateless import PlainContext, ProcessOperator
+from scurry.state.broadcast_table import (
+    BroadcastTable,
+    TableBroadcastState,
+    TableReadOnlyBroadcastState,
+)
+from scurry.state.slot_store import SlotStore
+from scurry.state.states import (
+    BroadcastState,
+    MapStateDescriptor,
+    ReadOnlyBroadcastState,
+    StateDescriptor,
+)
+from scurry.state.table import KeyScope
+
+
+def broadcast_table(store: SlotStore, uid: str, state: str) -> BroadcastTable:
+    """The slot's table for the broadcast state ``state`` of operator ``uid``."""
+    name = f"{uid}\x1f#broadcast\x1f{state}"
+    return store.part(name, lambda: BroadcastTable(name, store.local))
+
+
+class BroadcastStates:
+    """The broadcast states of one operator and slot, by descriptor."""
+
+    def __init__(
+        self, spec: OperatorSpec, task: TaskContext, descriptors: Sequence[MapStateDescriptor]
+    ) -> None:
+        self._operator = spec.name
+        tables = {d.name: broadcast_table(store_of(task), spec.uid, d.name) for d in descriptors}
+        self._readable = {name: TableReadOnlyBroadcastState(tables[name]) for name in tables}
+        self._writable = {name: TableBroadcastState(tables[name]) for name in tables}
+
+    def readable(self, descriptor: MapStateDescriptor) -> TableReadOnlyBroadcastState:
+        """The state for the side that is not broadcast."""
+        try:
+            return self._readable[descriptor.name]
+        except (KeyError, AttributeError):
+            raise self._unknown(descriptor) from None
+
+    def writable(self, descriptor: MapStateDescriptor) -> TableBroadcastState:
+        """The state for the broadcast side."""
+        try:
+            return self._writable[descriptor.name]
+        except (KeyError, AttributeError):
+            raise self._unknown(descriptor) from None
+
+    def _unknown(self, descriptor: Any) -> ProgramError:
+        known = ", ".join(map(repr, sorted(self._readable)))
+        return ProgramError(
+            f"{self._operator!r} asked for the broadcast state {descriptor!r}, but the stream was "
+            f"broadcast with {known}. Give its descriptor to broadcast(...) too."
+        )
+
+
+class Reading:
+    """What contexts of the side that is not broadcast have beside what others have."""
+
+    _states: BroadcastStates
+    timer_service: Callable[[], TimerService]
+
+    def get_broadcast_state(
+        self, state_descriptor: MapStateDescriptor
+    ) -> ReadOnlyBroadcastState[Any, Any]:
+        return self._states.readable(state_descriptor)
+
+    def current_processing_time(self) -> int:
+        return self.timer_service().current_processing_time()
+
+    def current_watermark(self) -> int:
+        return self.timer_service().current_watermark()
+
+
+class PlainReadingContext(Reading, PlainContext, ReadOnlyBroadcastContext):
+    """Context of elements without keys."""
+
+    def __init__(self, clock: Clock, states: BroadcastStates) -> None:
+        super().__init__(clock)
+        self._states = states
+
+
+class KeyedReadingContext(Reading, KeyedContext, BroadcastTimerContext):
+    """Context of the elements and timers of keys."""
+
+    def __init__(self, scope: KeyScope, timers: KeyedTimerService, states: BroadcastStates) -> None:
+        super().__init__(scope, timers)
+        self._states = states
+
+
+class WritingContext(BroadcastContext):
+    """Context of the broadcast side; what is not about writing it asks the other side's."""
+
+    def __init__(
+        self, other: PlainReadingContext | KeyedReadingContext, states: BroadcastStates
+    ) -> None:
+        self._other = other
+        self._states = states
+
+    def timestamp(self) -> int | None:
+        return self._other.timestamp()
+
+    def current_processing_time(self) -> int:
+        return self._other.current_processing_time()
+
+    def current_watermark(self) -> int:
+        return self._other.current_watermark()
+
+    def output(self, tag: OutputTag, value: Any) -> None:
+        self._other.output(tag, value)
+
+    def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState[Any, Any]:
+        return self._states.writable(state_descriptor)
+
+
+class KeyedWritingContext(WritingContext, KeyedBroadcastContext):
+    """The same beside a keyed stream, whose state it can reach."""
+
+    def __init__(
+        self,
+        other: KeyedReadingContext,
+        states: BroadcastStates,
+        keyed: KeyedRuntimeContext,
+        scope: KeyScope,
+    ) -> None:
+        super().__init__(other, states)
+        self._keyed = keyed
+        self._scope = scope
+
+    def apply_to_keyed_state(
+        self, state_descriptor: StateDescriptor, function: Callable[[Any, Any], None]
+    ) -> None:
+        state, scope = self._keyed.state_of(state_descriptor), self._scope
+        try:
+            for key in self._keyed.keys_with(state_descriptor):
+                scope.key = key
+                function(thaw(key), state)
+        finally:
+            scope.key = NO_KEY
+
+
+class _NoKey:
+    """Stands for the current key where there is none; using it says so."""
+
+    def __hash__(self) -> int:
+        raise ProgramError(
+            "Keyed state was used in process_broadcast_element, where no key is being processed. "
+            "Reach the state of all keys with ctx.apply_to_keyed_state(descriptor, function)."
+        )
+
+
+NO_KEY = _NoKey()
+
+
+class BroadcastProcessOperator(ProcessOperator):
+    """Runs a :class:`BroadcastProcessFunction`; the broadcast stream is input 1."""
+
+    two_inputs = True
+
+    def __init__(
+        self, spec: OperatorSpec, function: Any, descriptors: Sequence[MapStateDescriptor]
+    ) -> None:
+        super().__init__(spec, function)
+        self._descriptors = descriptors
+
+    def _make_context(self, context: TaskContext) -> PlainContext:
+        states = BroadcastStates(self.spec, context, self._descriptors)
+        reading = PlainReadingContext(self._clock, states)
+        self._writing = WritingContext(reading, states)
+        return reading
+
+    def process_ports(self, batch: Batch, ports: Longs) -> None:
+        self._run(batch, by_port(ports, self.function.process_element, self._broadcast))
+
+    def _broadcast(self, value: Any, context: Any) -> Any:
+        return self.function.process_broadcast_element(value, self._writing)
+
+
+class KeyedBroadcastProcessOperator(KeyedFunctionOperator):
+    """Runs a :class:`KeyedBroadcastProcessFunction`; the broadcast stream is input 1."""
+
+    two_inputs = True
+
+    def __init__(
+        self, spec: OperatorSpec, function: Any, descriptors: Sequence[MapStateDescriptor]
+    ) -> None:
+        super().__init__(spec, function)
+        self._descriptors = descriptors
+
+    def _make_context(self) -> KeyedContext:
+        states = BroadcastStates(self.spec, self.context, self._descriptors)
+        reading = KeyedReadingContext(self._scope, self._timers, states)
+        self._writing = KeyedWritingContext(reading, states, self._state, self._scope)
+        return reading
+
+    def process_ports(self, batch: Batch, ports: Longs) -> None:
+        if batch.keys is None:
+            batch = batch.alias()
+            batch.keys = [None] * batch.size
+        self._run(batch, by_port(ports, self._function.process_element, self._broadcast))
+
+    def _broadcast(self, value: Any, context: Any) -> Any:
+        self._scope.key = NO_KEY
+        return self._function.process_broadcast_element(value, self._writing)

@@ -1,0 +1,1 @@
+"""The operators that run windows: contents, triggers' timers and state, merging, firing."""

@@ -1,0 +1,71 @@
+"""From what a window holds to the call of the user's function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from scurry.common.keys import thaw
+from scurry.functions.windows import (
+    AllWindowFunction,
+    ProcessAllWindowFunction,
+    ProcessWindowFunction,
+    WindowFunction,
+)
+from scurry.runtime.windowing.contexts import FiringContext
+from scurry.windowing.spec import WindowSpec
+
+#: Called with the key, the window and the window's contents; returns what goes downstream.
+Call = Callable[[Any, Any, Any], Iterable[Any] | None]
+
+
+def call_for(spec: WindowSpec, context: FiringContext) -> Call:
+    """How the windows of ``spec`` call the user's function."""
+    call = _with_elements(spec.function, context)
+    if spec.incremental is None:
+        return lambda key, window, elements: call(key, window, list(elements))
+    if spec.evictor is not None:
+        combine = _combiner(spec)
+        return lambda key, window, elements: call(key, window, combine(elements))
+    return lambda key, window, value: call(key, window, (value,))
+
+
+def _with_elements(function: Any, context: FiringContext) -> Call:
+    if function is None:
+        return lambda key, window, elements: elements
+    if isinstance(function, ProcessWindowFunction):
+        process = function.process
+        return lambda key, window, elements: process(thaw(key), context, elements)
+    if isinstance(function, ProcessAllWindowFunction):
+        process_all = function.process
+        return lambda key, window, elements: process_all(context, elements)
+    if isinstance(function, WindowFunction):
+        apply = function.apply
+        return lambda key, window, elements: apply(thaw(key), window, elements)
+    assert isinstance(function, AllWindowFunction)
+    apply_all = function.apply
+    return lambda key, window, elements: apply_all(window, elements)
+
+
+def _combiner(spec: WindowSpec) -> Callable[[list[Any]], tuple[Any, ...]]:
+    """Combines what an evictor left of a window's elements: one value, or none if none is left."""
+    function: Any = spec.incremental
+    if hasattr(function, "create_accumulator"):
+
+        def aggregate(elements: list[Any]) -> tuple[Any, ...]:
+            accumulator = function.create_accumulator()
+            for element in elements:
+                accumulator = function.add(element, accumulator)
+            return (function.get_result(accumulator),)
+
+        return aggregate
+
+    def reduce(elements: list[Any]) -> tuple[Any, ...]:
+        if not elements:
+            return ()
+        reduced = elements[0]
+        for element in elements[1:]:
+            reduced = function.reduce(reduced, element)
+        return (reduced,)
+
+    return reduce

@@ -1,0 +1,321 @@
+"""The window operator: any assigner, any trigger, any function.
+
+For each element: the windows it belongs to, those of them that have ended left out; the element is
+added to their contents; the trigger is asked. Timers of windows are set under the window, so the
+trigger is asked again when one is due. When the clock reaches a window's clean-up time, all that is
+known of it is deleted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scurry.common.errors import ProgramError
+from scurry.common.keys import thaw
+from scurry.runtime.batch import MAX_WATERMARK, NO_TIMESTAMP, Batch
+from scurry.runtime.emissions import Emissions
+from scurry.runtime.failures import explained
+from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
+from scurry.runtime.operator import TaskContext
+from scurry.runtime.specs import OperatorSpec
+from scurry.runtime.timers import EVENT, PROCESSING, TimerQueue, timer_queue
+from scurry.runtime.windowing.common import WindowingOperator
+from scurry.runtime.windowing.contents import NOTHING, ListContents, contents_for
+from scurry.runtime.windowing.contexts import (
+    AssignerContext,
+    ClockContext,
+    WindowTriggerContext,
+)
+from scurry.runtime.windowing.merging import Merge, MergingWindows
+from scurry.windowing.conditions import Condition
+from scurry.windowing.panes import AccumulationMode, PaneTiming
+from scurry.windowing.spec import WindowSpec
+from scurry.windowing.triggers import TriggerResult
+from scurry.windowing.windows import END_OF_TIME, WindowKey
+
+_CONTINUE = TriggerResult.CONTINUE
+
+
+class WindowOperator(WindowingOperator):
+    """Runs a windowing."""
+
+    def __init__(self, spec: OperatorSpec, windowing: WindowSpec) -> None:
+        super().__init__(spec, windowing)
+        self._event_time = windowing.assigner.is_event_time()
+        self._discarding = windowing.accumulation is AccumulationMode.DISCARDING
+        trigger = windowing.trigger
+        self._closed = trigger.is_closed if isinstance(trigger, Condition) else None
+
+    def open(self, context: TaskContext) -> None:
+        super().open(context)
+        spec, windowing, store = self.spec, self._windowing, store_of(context)
+        self._event = timer_queue(store, spec.uid, EVENT)
+        self._processing = timer_queue(store, spec.uid, PROCESSING)
+        self._contents = contents_for(windowing, spec.uid, store)
+        self._merging: MergingWindows | None = None
+        if windowing.merging:
+            assigner: Any = windowing.assigner
+            self._merging = MergingWindows.of(spec.uid, store, assigner)
+        self._assigning = AssignerContext(
+            self._clock, KeyedRuntimeContext(spec, context, self._scope, "#assigner:")
+        )
+        self._triggering = WindowTriggerContext(
+            self._clock,
+            self._window_scope,
+            self._event,
+            self._processing,
+            KeyedRuntimeContext(spec, context, self._window_scope, "#trigger:"),
+        )
+        self._evicting = ClockContext(self._clock)
+
+    def begin(self, watermark: int) -> None:
+        """Fires the processing-time timers that became due before this micro-batch."""
+        self._clock.now = self.context.now
+        self._clock.watermark = watermark
+        self._event.begin()
+        self._processing.begin()
+        if self._processing.next_due <= self._clock.now:
+            output = self._emissions()
+            self._fire(self._processing, self._clock.now, output)
+            self.emit_tagged(output.batch(None))
+
+    def process(self, batch: Batch, port: int = 0) -> None:
+        assert batch.keys is not None
+        clock, scope, timers = self._clock, self._scope, self._event
+        output = self._emissions()
+        accept = self._add if self._merging is None else self._add_merging
+        stamps = [NO_TIMESTAMP] * batch.size if batch.ts is None else batch.ts.tolist()
+        marks = [clock.watermark] * batch.size if batch.wm is None else batch.wm.tolist()
+        late: list[int] = []
+        value = None
+        try:
+            for at, (key, value, stamp, mark) in enumerate(
+                zip(batch.keys, batch.rows, stamps, marks, strict=True)
+            ):
+                if mark > clock.watermark:
+                    if timers.next_due <= mark:
+                        self._fire(timers, mark, output)
+                    clock.watermark = mark
+                scope.key = key
+                self._cause = at
+                if not accept(key, value, stamp):
+                    late.append(at)
+        except Exception as failure:
+            raise self.failed(explained(failure, self._windowing.function), value) from failure
+        self.emit_tagged(output.batch(batch))
+        if late:
+            self._emit_late(batch, late)
+
+    def advance(self, watermark: int) -> None:
+        if watermark <= self._clock.watermark:
+            return
+        output = self._emissions()
+        if self._event.next_due <= watermark:
+            self._fire(self._event, watermark, output)
+        self._clock.watermark = watermark
+        self.emit_tagged(output.batch(None))
+
+    def _add(self, key: Any, value: Any, stamp: int) -> bool:
+        """Put an element into its windows; False if it came too late for all of them."""
+        windows = self._windowing.assigner.assign_windows(value, stamp, self._assigning)
+        taken = closed = False
+        for window in windows:
+            cleanup = self._windowing.cleanup_time(window)
+            place = WindowKey(key, window)
+            if self._has_ended(cleanup):
+                continue
+            if self._closed is not None and self._is_closed(place):
+                closed = True
+                continue
+            taken = True
+            self._take(place, place, value, stamp, cleanup)
+        return taken or not (closed or self._is_late(stamp))
+
+    def _add_merging(self, key: Any, value: Any, stamp: int) -> bool:
+        assert self._merging is not None
+        windows = self._windowing.assigner.assign_windows(value, stamp, self._assigning)
+        taken = closed = False
+        for window in windows:
+            actual, merges = self._merging.add(key, window)
+            for merge in merges:
+                self._merge(key, merge)
+            cleanup = self._windowing.cleanup_time(actual)
+            if self._has_ended(cleanup):
+                self._merging.retire(key, actual)
+                continue
+            place = WindowKey(key, actual)
+            if self._closed is not None and self._is_closed(place):
+                closed = True
+                continue
+            taken = True
+            under = self._merging.of_key(key).stored_under[actual]
+            self._take(place, WindowKey(key, under), value, stamp, cleanup)
+        return taken or not (closed or self._is_late(stamp))
+
+    def _is_closed(self, place: WindowKey) -> bool:
+        """Whether the trigger has finished with a window."""
+        assert self._closed is not None
+        self._window_scope.key = place
+        return self._closed(self._triggering)
+
+    def _take(
+        self, place: WindowKey, where: WindowKey, value: Any, stamp: int, cleanup: int
+    ) -> None:
+        """Put an element into a window whose contents are stored at ``where``."""
+        self._window_scope.key = place
+        self._contents.add(where, value, stamp)
+        result = self._windowing.trigger.on_element(value, stamp, place[1], self._triggering)
+        if result is not _CONTINUE:
+            self._act(result, place, where, "on_element", PaneTiming.LATE)
+        if cleanup < END_OF_TIME:
+            (self._event if self._event_time else self._processing).register(cleanup, place)
+
+    def _has_ended(self, cleanup: int) -> bool:
+        return self._event_time and cleanup <= self._clock.watermark
+
+    def _is_late(self, stamp: int) -> bool:
+        late_at = stamp + self._windowing.allowed_lateness
+        return self._event_time and late_at <= self._clock.watermark
+
+    def _merge(self, key: Any, merge: Merge) -> None:
+        windowing, trigger = self._windowing, self._triggering
+        cleanup = windowing.cleanup_time(merge.result)
+        if self._has_ended(cleanup) or (not self._event_time and cleanup <= self._clock.now):
+            raise ProgramError(
+                f"merging {merge.merged!r} gave {merge.result!r}, which has already ended. "
+                f"{windowing.assigner!r} may only make windows longer"
+            )
+        place = self._window_scope.key = WindowKey(key, merge.result)
+        merged = [WindowKey(key, window) for window in merge.merged]
+        trigger.merged = merged
+        windowing.trigger.on_merge(merge.result, trigger)
+        for old in merged:
+            self._window_scope.key = old
+            windowing.trigger.clear(old[1], trigger)
+            self._delete_cleanup(old)
+        if self._tracks_panes:
+            self._panes.merge(place, merged)
+        if merge.sources:
+            sources = [WindowKey(key, window) for window in merge.sources]
+            self._contents.merge(WindowKey(key, merge.into), sources)
+
+    def _delete_cleanup(self, place: WindowKey) -> None:
+        cleanup = self._windowing.cleanup_time(place[1])
+        (self._event if self._event_time else self._processing).delete(cleanup, place)
+
+    def _fire(self, timers: TimerQueue, until: int, output: Emissions) -> None:
+        """Ask triggers at all timers that are due, also at those set meanwhile."""
+        clock, before = self._clock, self._clock.watermark
+        event_time = timers is self._event
+        while (due := timers.pop_due(until)) is not None:
+            time, place = due
+            if event_time:
+                clock.watermark = max(clock.watermark, time)
+                output.fired_at(time, before)
+            else:
+                output.fired.append((time, before, before))
+            self._cause = -len(output.fired)
+            try:
+                self._on_timer(time, place, event_time)
+            except Exception as failure:
+                what = f"{place[1]!r} of key {thaw(place[0])!r}"
+                failure = explained(failure, self._windowing.function)
+                raise self.failed(failure, what) from failure
+
+    def _on_timer(self, time: int, place: WindowKey, event_time: bool) -> None:
+        key, window = place
+        where = place
+        if self._merging is not None:
+            under = self._merging.of_key(key).stored_under.get(window)
+            if under is None:
+                return
+            where = WindowKey(key, under)
+        self._scope.key, self._window_scope.key = key, place
+        trigger = self._windowing.trigger
+        if event_time:
+            result = trigger.on_event_time(time, window, self._triggering)
+        else:
+            result = trigger.on_processing_time(time, window, self._triggering)
+        ends = event_time == self._event_time and time == self._windowing.cleanup_time(window)
+        if result is not _CONTINUE:
+            name = "on_event_time" if event_time else "on_processing_time"
+            at_end = time == window.max_timestamp() and event_time == self._event_time
+            timing = PaneTiming.ON_TIME if at_end else PaneTiming.LATE
+            self._act(result, place, where, name, timing, ends)
+        if ends:
+            self._end(place, where)
+
+    def _act(
+        self,
+        result: Any,
+        place: WindowKey,
+        where: WindowKey,
+        method: str,
+        timing: PaneTiming,
+        last: bool = False,
+    ) -> None:
+        if not isinstance(result, TriggerResult):
+            raise ProgramError(
+                f"{type(self._windowing.trigger).__name__}.{method} returned {result!r}; a trigger "
+                "returns a TriggerResult: CONTINUE, FIRE, PURGE or FIRE_AND_PURGE"
+            )
+        fire, purge = result.value
+        if fire:
+            contents = self._contents.get(where)
+            if contents is not NOTHING:
+                self._emit(place, where, contents, timing, last)
+                purge = purge or self._discarding
+        if purge:
+            self._contents.clear(where)
+
+    def _emit(
+        self, place: WindowKey, where: WindowKey, contents: Any, timing: PaneTiming, last: bool
+    ) -> None:
+        key, window = place
+        end = window.max_timestamp()
+        context, output = self._firing, self._output
+        context._window = window
+        if self._tracks_panes:
+            clock = self._clock.watermark if self._event_time else self._clock.now
+            timing = PaneTiming.EARLY if clock < end else timing
+            context._pane = self._panes.next(place, timing, last)
+        before = len(output.values)
+        if self._windowing.evictor is None:
+            results = self._call(key, window, contents)
+            if results is not None:
+                output.values.extend(results)
+        else:
+            self._emit_evicted(place, where, contents)
+        if self._panes.retracting:
+            output.values[before:] = self._panes.retract(place, output.values[before:])
+        output.source.append(self._cause)
+        output.ends.append(len(output.values))
+        output.stamps.append(min(end, MAX_WATERMARK))
+
+    def _emit_evicted(self, place: WindowKey, where: WindowKey, contents: Any) -> None:
+        evictor, (key, window) = self._windowing.evictor, place
+        assert evictor is not None
+        assert isinstance(self._contents, ListContents)
+        held = list(contents)
+        kept = evictor.evict_before(held, len(held), window, self._evicting)
+        held = held if kept is None else list(kept)
+        results = self._call(key, window, [element.value for element in held])
+        if results is not None:
+            self._output.values.extend(results)
+        kept = evictor.evict_after(held, len(held), window, self._evicting)
+        held = held if kept is None else list(kept)
+        self._contents.replace(where, held)
+
+    def _end(self, place: WindowKey, where: WindowKey) -> None:
+        """Forget all about a window."""
+        windowing = self._windowing
+        self._contents.clear(where)
+        windowing.trigger.clear(place[1], self._triggering)
+        if self._tracks_panes:
+            self._panes.clear(place)
+        if windowing.has_context:
+            function: Any = windowing.function
+            self._firing._window = place[1]
+            function.clear(self._firing)
+        if self._merging is not None:
+            self._merging.retire(*place)

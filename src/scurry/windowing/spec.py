@@ -1,0 +1,78 @@
+"""Everything the program said about one windowing, in one value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from scurry.functions.output_tag import OutputTag
+from scurry.functions.transforms import AggregateFunction, Function, ReduceFunction
+from scurry.functions.windows import ProcessAllWindowFunction, ProcessWindowFunction
+from scurry.windowing.assigners import MergingWindowAssigner, WindowAssigner
+from scurry.windowing.basic_triggers import (
+    EventTimeTrigger,
+    ProcessingTimeTrigger,
+    PurgingTrigger,
+)
+from scurry.windowing.count_windows import CountingAssigner
+from scurry.windowing.evictors import Evictor
+from scurry.windowing.panes import AccumulationMode
+from scurry.windowing.triggers import Trigger
+from scurry.windowing.windows import END_OF_TIME
+
+
+@dataclass(frozen=True)
+class WindowSpec:
+    """A windowing: assigner, trigger, what happens to late elements, and the functions."""
+
+    assigner: WindowAssigner[Any, Any]
+    trigger: Trigger[Any, Any]
+    keyed: bool
+    evictor: Evictor | None = None
+    #: how long after its end a window still takes elements, in milliseconds
+    allowed_lateness: int = 0
+    late_tag: OutputTag | None = None
+    accumulation: AccumulationMode = AccumulationMode.ACCUMULATING
+    #: combines elements as they come, or None if the window function wants them all
+    incremental: ReduceFunction | AggregateFunction | None = None
+    #: called at a firing, None if the incremental value is the result
+    function: Function | None = None
+
+    @property
+    def merging(self) -> bool:
+        """Whether windows may merge."""
+        return isinstance(self.assigner, MergingWindowAssigner)
+
+    @property
+    def contents(self) -> Literal["list", "reduce", "aggregate"]:
+        """What a window keeps of its elements."""
+        if self.incremental is None or self.evictor is not None:
+            return "list"
+        return "aggregate" if isinstance(self.incremental, AggregateFunction) else "reduce"
+
+    @property
+    def functions(self) -> list[Function]:
+        """The user's functions."""
+        return [f for f in (self.incremental, self.function) if f is not None]
+
+    @property
+    def has_context(self) -> bool:
+        """Whether the window function is given a context."""
+        return isinstance(self.function, (ProcessWindowFunction, ProcessAllWindowFunction))
+
+    @property
+    def fires_once(self) -> bool:
+        """Whether each window is known to fire once at most, at its end."""
+        kind, event_time = type(self.trigger), self.assigner.is_event_time()
+        if isinstance(self.assigner, CountingAssigner):
+            return kind is PurgingTrigger
+        if event_time:
+            return kind is EventTimeTrigger and self.allowed_lateness == 0
+        return kind is ProcessingTimeTrigger
+
+    def cleanup_time(self, window: Any) -> int:
+        """When a window ends for good: state is dropped, elements are late from then on."""
+        end: int = window.max_timestamp()
+        if self.assigner.is_event_time():
+            end += self.allowed_lateness
+        return min(end, END_OF_TIME)
