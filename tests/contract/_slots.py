@@ -48,7 +48,7 @@ class ClockedSlot:
         clock = StateClock(lambda: self.now, lambda: self.watermark, lambda: self.timestamp)
         spec = OperatorSpec(uid="op", name="op", make=lambda spec: None)  # type: ignore
         task = TaskContext(0, 1, 128, store=self.store)
-        context = KeyedRuntimeContext(spec, task, scope, clock)
+        context = KeyedRuntimeContext(spec, task, scope, clock=clock)
         return getattr(context, getter)(descriptor)
 
     def log_bytes(self) -> int:

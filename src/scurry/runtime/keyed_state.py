@@ -56,6 +56,7 @@ class KeyedRuntimeContext(RuntimeContext):
         spec: OperatorSpec,
         task: TaskContext,
         scope: KeyScope,
+        space: str = "",
         clock: StateClock | None = None,
         space: str = "",
     ) -> None:

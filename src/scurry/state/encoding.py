@@ -55,21 +55,21 @@ def encode(value: Any) -> bytes:
         raise unstorable(value, failure) from failure
 
 
-def unstorable(value: Any, failure: Exception) -> StateError:
-    """The error for a value that has no bytes."""
-    return StateError(
-        f"{shorten(value)} cannot be stored in state: {failure}. State holds plain data: "
-        "numbers, strings, collections, dataclasses; keep connections and locks outside it."
-    )
-
-
 def _is_plain(place: WindowKey) -> bool:
     key, window = place
     numbers = [*window, key] if type(key) is int else window
     return (
         type(window) is TimeWindow
-        and type(key) in IMMUTABLE
+        and type(key) in SCALARS
         and all(number in _SMALL for number in numbers)
+    )
+
+
+def unstorable(value: Any, failure: Exception) -> StateError:
+    """The error for a value that has no bytes."""
+    return StateError(
+        f"{shorten(value)} cannot be stored in state: {failure}. State holds plain data: "
+        "numbers, strings, collections, dataclasses; keep connections and locks outside it."
     )
 
 

@@ -33,6 +33,8 @@ _BIAS = 1 << 63
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder().decode
 _FIRST = bytes([_SCALARS])
+#: in front of a head that is a key and nothing else
+_ONE = b"\x00"
 _first_byte = itemgetter(0)
 
 
@@ -286,6 +288,8 @@ def head_of(record: bytes) -> tuple[Any, ...]:
     if record[0] == _LATER_SCALARS:
         return tuple(_decode(memoryview(record)[3:])[:-1])
     end = 7 + int.from_bytes(record[3:7], "big")
+    if record[7:8] == _ONE:
+        return (decode_one(memoryview(record)[8:end]),)
     head: tuple[Any, ...] = decode_one(memoryview(record)[7:end])
     return head
 
@@ -328,7 +332,7 @@ def _read_stamps(record: bytes) -> tuple[list[int | None], bytes]:
 
 
 def _pack_head(head: tuple[Any, ...]) -> bytes:
-    return encode(head)
+    return _ONE + encode(head[0]) if len(head) == 1 else encode(head)
 
 
 def _with_length(data: bytes) -> bytes:
