@@ -33,7 +33,6 @@ GROUPS = [
     ],
     [f"{HOW_TO}kafka.md"],
     ["docs/concepts/state.md"],
-    [f"{HOW_TO}{name}.md" for name in ("micro-batches", "restart", "source-and-sink", "errors")],
 ]
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _MARK = "@@ block"
