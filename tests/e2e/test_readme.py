@@ -22,6 +22,7 @@ GROUPS = [
     ["README.md"],
     ["docs/tutorial.md"],
     [f"{HOW_TO}spark.md"],
+    ["docs/concepts/windows.md"],
     [f"{HOW_TO}{name}.md" for name in ("micro-batches", "restart", "source-and-sink", "errors")],
 ]
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
