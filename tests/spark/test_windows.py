@@ -8,6 +8,7 @@ from functools import reduce
 from typing import Any
 
 import pytest
+from tests.transcripts.test_transcripts import TRANSCRIPTS, expected_of, program, text_of
 
 from scurry.common import Duration, Time, WatermarkStrategy
 from scurry.datastream import OutputTag, StreamExecutionEnvironment
@@ -19,7 +20,6 @@ from scurry.datastream.window import (
     TumblingEventTimeWindows,
 )
 from scurry.testing import collect_local
-from tests.transcripts.test_transcripts import TRANSCRIPTS, expected_of, program, text_of
 
 pytestmark = pytest.mark.spark
 ON_SPARK = [param.values[0] for param in TRANSCRIPTS if param.values[0].get("spark")]
