@@ -27,7 +27,7 @@ from scurry.runtime.keyed_state import store_of
 from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.windowing.common import WindowingOperator
-from scurry.runtime.windowing.slices import ElementSlices, SliceTable, ValueSlices
+from scurry.runtime.windowing.slices import BY_SLICE, ElementSlices, SliceTable, ValueSlices
 from scurry.state.table import MISSING
 from scurry.windowing.basic_triggers import EventTimeTrigger
 from scurry.windowing.panes import AccumulationMode, PaneTiming
@@ -51,6 +51,8 @@ def runs_aligned(windowing: WindowSpec) -> bool:
 class AlignedWindowOperator(WindowingOperator):
     """Runs aligned windows of event time."""
 
+    content_table = BY_SLICE
+
     def __init__(self, spec: OperatorSpec, windowing: WindowSpec) -> None:
         super().__init__(spec, windowing)
         assigner: Any = windowing.assigner
@@ -69,7 +71,7 @@ class AlignedWindowOperator(WindowingOperator):
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
-        store, name = store_of(context), f"{self.spec.uid}\x1f#window-slices"
+        store, name = store_of(context), f"{self.spec.uid}\x1f{BY_SLICE}"
         windowing = self._windowing
         self._result: Any = None
         if self._combining:

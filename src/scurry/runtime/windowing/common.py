@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 
+from scurry.common.errors import StateError
 from scurry.runtime.batch import Batch
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
 from scurry.runtime.operator import Clock, Operator, TaskContext
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.windowing.calls import call_for
+from scurry.runtime.windowing.contents import BY_KEY
 from scurry.runtime.windowing.contexts import FiringContext
 from scurry.runtime.windowing.panes import Panes
+from scurry.runtime.windowing.slices import BY_SLICE
+from scurry.state.slot_store import SlotStore
 from scurry.state.table import KeyScope
 from scurry.windowing.spec import WindowSpec
+
+CONTENT_TABLES = frozenset({BY_KEY, BY_SLICE})
 
 
 class WindowingOperator(Operator):
     """An operator that runs a windowing."""
+
+    content_table: str
 
     def __init__(self, spec: OperatorSpec, windowing: WindowSpec) -> None:
         super().__init__(spec)
@@ -26,6 +34,7 @@ class WindowingOperator(Operator):
     def open(self, context: TaskContext) -> None:
         super().open(context)
         spec, windowing = self.spec, self._windowing
+        self._refuse_other_state(store_of(context))
         self._scope, self._window_scope, self._clock = KeyScope(), KeyScope(), Clock()
         states = KeyedRuntimeContext(spec, context, self._scope)
         of_windows: KeyedRuntimeContext | None = None
@@ -42,6 +51,17 @@ class WindowingOperator(Operator):
                 function.open(states)
         except Exception as failure:
             raise self.failed(failure) from failure
+
+    def _refuse_other_state(self, store: SlotStore) -> None:
+        """State of the other way to run windows is not read, so it must not be there."""
+        for table in CONTENT_TABLES - {self.content_table}:
+            if next(store.local.scan(f"{self.spec.uid}\x1f{table}"), None) is not None:
+                raise StateError(
+                    f"The windows of {self.spec.name!r} (uid {self.spec.uid!r}) were stored with "
+                    "another assigner, trigger, evictor or accumulation mode, and cannot be read "
+                    "with this one. Give the changed windows a uid of their own, or change them "
+                    "back until the open windows have ended."
+                )
 
     def _emissions(self) -> Emissions:
         self._output = Emissions()
