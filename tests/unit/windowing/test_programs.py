@@ -474,12 +474,14 @@ def test_windows_that_do_not_fit_into_memory(
     assert run(1) == expected
 
 
-def test_windows_stored_in_another_way_are_not_silently_forgotten() -> None:
-    changed = keyed().window(TEN).trigger(CountTrigger.of(5)).reduce(add)
+@pytest.mark.parametrize(
+    "change", [lambda w: w.process(Process()), lambda w: w.trigger(CountTrigger.of(5)).reduce(add)]
+)
+def test_windows_stored_in_another_way_are_not_silently_forgotten(change: Any) -> None:
     with OperatorHarness.of(keyed().window(TEN).reduce(add)) as harness:
         harness.process_element(("a", 1), 1)
         harness.checkpoint()
-        with OperatorHarness.of(changed) as other:
+        with OperatorHarness.of(change(keyed().window(TEN))) as other:
             harness._make = other._make
-        with pytest.raises(StateError, match=r"another assigner, trigger.*a uid of their own"):
+        with pytest.raises(StateError, match=r"another function, trigger.*a uid of their own"):
             harness.restart()

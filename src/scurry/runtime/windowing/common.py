@@ -11,20 +11,21 @@ from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
 from scurry.runtime.operator import Clock, Operator, TaskContext
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.windowing.calls import call_for
-from scurry.runtime.windowing.contents import BY_KEY
+from scurry.runtime.windowing.contents import ELEMENTS, VALUES
 from scurry.runtime.windowing.contexts import FiringContext
 from scurry.runtime.windowing.panes import Panes
-from scurry.runtime.windowing.slices import BY_SLICE
+from scurry.runtime.windowing.slices import SLICED_ELEMENTS, SLICED_VALUES
 from scurry.state.slot_store import SlotStore
 from scurry.state.table import KeyScope
 from scurry.windowing.spec import WindowSpec
 
-CONTENT_TABLES = frozenset({BY_KEY, BY_SLICE})
+CONTENT_TABLES = frozenset({ELEMENTS, VALUES, SLICED_ELEMENTS, SLICED_VALUES})
 
 
 class WindowingOperator(Operator):
     """An operator that runs a windowing."""
 
+    #: where this operator keeps what windows hold
     content_table: str
 
     def __init__(self, spec: OperatorSpec, windowing: WindowSpec) -> None:
@@ -53,12 +54,12 @@ class WindowingOperator(Operator):
             raise self.failed(failure) from failure
 
     def _refuse_other_state(self, store: SlotStore) -> None:
-        """State of the other way to run windows is not read, so it must not be there."""
+        """What another kind of windows has stored is not read, so it must not be there."""
         for table in CONTENT_TABLES - {self.content_table}:
             if next(store.local.scan(f"{self.spec.uid}\x1f{table}"), None) is not None:
                 raise StateError(
                     f"The windows of {self.spec.name!r} (uid {self.spec.uid!r}) were stored with "
-                    "another assigner, trigger, evictor or accumulation mode, and cannot be read "
+                    "another function, trigger, evictor or accumulation mode, and cannot be read "
                     "with this one. Give the changed windows a uid of their own, or change them "
                     "back until the open windows have ended."
                 )

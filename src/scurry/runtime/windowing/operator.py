@@ -20,7 +20,7 @@ from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.timers import TimerQueue, timer_queue
 from scurry.runtime.windowing.common import WindowingOperator
-from scurry.runtime.windowing.contents import BY_KEY, NOTHING, ListContents, contents_for
+from scurry.runtime.windowing.contents import ELEMENTS, NOTHING, VALUES, ListContents, contents_for
 from scurry.runtime.windowing.contexts import (
     AssignerContext,
     ClockContext,
@@ -40,11 +40,10 @@ _CONTINUE = TriggerResult.CONTINUE
 class WindowOperator(WindowingOperator):
     """Runs a windowing."""
 
-    content_table = BY_KEY
-
     def __init__(self, spec: OperatorSpec, windowing: WindowSpec) -> None:
         super().__init__(spec, windowing)
         self._event_time = windowing.assigner.is_event_time()
+        self.content_table = ELEMENTS if windowing.contents == "list" else VALUES
         #: whether the trigger's only timer is that of the clean-up, which is then not set twice
         self._one_timer = windowing.fires_once and type(windowing.trigger) is EventTimeTrigger
         self._discarding = windowing.accumulation is AccumulationMode.DISCARDING
