@@ -6,13 +6,18 @@ keeps nothing, but adds up the counts it is given, so that the result can be che
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from operator import itemgetter
 from typing import Any
 
 from benchmarks.contenders._protocol import Measurement, Options
 from scurry.connectors.parquet import ParquetSource
-from scurry.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
+from scurry.datastream import (
+    DataStream,
+    KeyedProcessFunction,
+    RuntimeContext,
+    StreamExecutionEnvironment,
+)
 from scurry.datastream.state import ValueState, ValueStateDescriptor
 from scurry.functions.sink import Sink, SinkWriter, WriterContext
 
@@ -56,8 +61,13 @@ class _SummingWriter(SinkWriter):
         return total
 
 
-def main() -> None:
-    """Run the job and report."""
+def keyed_count(events: DataStream) -> DataStream:
+    """The job."""
+    return events.key_by(lambda event: event[0]).process(Count())
+
+
+def main(job: Callable[[DataStream], DataStream] = keyed_count) -> None:
+    """Run a job over the events and report; its rows end with a count."""
     parser = Options()
     parser.add_argument("--batch", type=int, default=1_000_000, help="events per micro-batch")
     options = parser.parse_args()
@@ -78,13 +88,9 @@ def main() -> None:
     settings.set_string("execution.checkpointing.dir", str(options.work / "checkpoint"))
     settings.set_string("scurry.state.local-dir", str(options.work / "local"))
     env.on_progress(on_progress)
-    (
-        env.from_source(ParquetSource(options.data, element=tuple), None, "events")
-        .key_by(lambda event: event[0])
-        .process(Count())
-        .sink_to(sink)
-    )
-    env.execute("keyed count")
+    events = env.from_source(ParquetSource(options.data, element=tuple), None, "events")
+    job(events).sink_to(sink)
+    env.execute(job.__name__)
     measurement.finish(events=options.events, output_rows=written, checksum=sink.checksum)
 
 
