@@ -6,13 +6,18 @@ keeps nothing, but adds up the counts it is given, so that the result can be che
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from operator import itemgetter
 from typing import Any
 
 from benchmarks.contenders._protocol import Measurement, Options, count_of, padded
 from scurry.connectors.parquet import ParquetSource
-from scurry.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
+from scurry.datastream import (
+    DataStream,
+    KeyedProcessFunction,
+    RuntimeContext,
+    StreamExecutionEnvironment,
+)
 from scurry.datastream.state import ValueState, ValueStateDescriptor
 from scurry.functions.sink import Sink, SinkWriter, WriterContext
 
@@ -71,8 +76,14 @@ class _SummingWriter(SinkWriter):
         return total
 
 
-def main() -> None:
-    """Run the job and report."""
+def keyed_count(events: DataStream, value_bytes: int = 0) -> DataStream:
+    """The job."""
+    function = CountInLargeValue(value_bytes) if value_bytes else Count()
+    return events.key_by(lambda event: event[0]).process(function)
+
+
+def main(job: Callable[[DataStream], DataStream] | None = None) -> None:
+    """Run a job over the events and report; its rows end with a count."""
     parser = Options()
     parser.add_argument("--batch", type=int, default=1_000_000, help="events per micro-batch")
     parser.add_argument("--value-bytes", type=int, default=0, help="0: the count is the value")
@@ -100,13 +111,10 @@ def main() -> None:
     settings.set_string("scurry.state.local-dir", str(options.work / "local"))
     settings.set_string("state.backend", options.backend)
     env.on_progress(on_progress)
-    (
-        env.from_source(ParquetSource(options.data, element=tuple), None, "events")
-        .key_by(lambda event: event[0])
-        .process(CountInLargeValue(options.value_bytes) if options.value_bytes else Count())
-        .sink_to(sink)
-    )
-    env.execute("keyed count")
+    events = env.from_source(ParquetSource(options.data, element=tuple), None, "events")
+    counted = keyed_count(events, options.value_bytes) if job is None else job(events)
+    counted.sink_to(sink)
+    env.execute("counts")
     measurement.finish(events=options.events, output_rows=written, checksum=sink.checksum)
 
 

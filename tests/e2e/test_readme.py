@@ -33,6 +33,7 @@ GROUPS = [
     ],
     [f"{HOW_TO}kafka.md"],
     ["docs/concepts/state.md"],
+    ["docs/concepts/windows.md"],
 ]
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _MARK = "@@ block"

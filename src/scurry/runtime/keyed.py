@@ -14,7 +14,7 @@ from scurry.common.keys import thaw
 from scurry.functions.contexts import TimeDomain
 from scurry.functions.process import KeyedProcessFunction
 from scurry.functions.transforms import ReduceFunction
-from scurry.runtime.batch import MIN_WATERMARK, NO_TIMESTAMP, Batch, Longs, origins
+from scurry.runtime.batch import NO_TIMESTAMP, Batch, Longs, origins
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.failures import explained
 from scurry.runtime.keyed_context import KeyedContext, KeyedTimerService, state_clock

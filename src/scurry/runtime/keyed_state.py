@@ -56,7 +56,6 @@ class KeyedRuntimeContext(RuntimeContext):
         spec: OperatorSpec,
         task: TaskContext,
         scope: KeyScope,
-        space: str = "",
         clock: StateClock | None = None,
         space: str = "",
     ) -> None:

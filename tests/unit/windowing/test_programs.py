@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from scurry.common import Time, WatermarkStrategy
-from scurry.common.errors import FunctionError, ProgramError
+from scurry.common.errors import FunctionError, ProgramError, StateError
 from scurry.datastream import (
     AggregateFunction,
     AllWindowFunction,
@@ -40,6 +40,7 @@ from scurry.datastream.window import (
     Window,
     WindowAssigner,
 )
+from scurry.runtime.windowing import slices
 from scurry.testing import ListSink, LocalJob, OperatorHarness, collect_local, run_local
 
 ms = Time.milliseconds
@@ -455,3 +456,32 @@ def test_assigners_are_shown_in_the_plan() -> None:
     timed.key_by(lambda e: e[0]).window(TEN).reduce(add).print()
     assert "Window(TumblingEventTimeWindows(10 ms), EventTimeTrigger, reduce)" in env.explain()
     assert isinstance(TEN, WindowAssigner)
+
+
+@pytest.mark.parametrize("assigner", [TEN, SlidingEventTimeWindows(10, 4, 0)])
+def test_windows_that_do_not_fit_into_memory(
+    assigner: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = [(f"k{i % 3}", (i * 7) % 60) for i in range(60)]
+
+    def run(cuts: int | None) -> list[list[Any]]:
+        windowed = keyed(events).window(assigner).allowed_lateness(15)
+        summed = keyed(events).window(assigner).allowed_lateness(15).reduce(add)
+        return [collect_local(s, cuts=cuts) for s in (windowed.process(Process()), summed)]
+
+    expected = run(None)
+    monkeypatch.setattr(slices, "KEEP", 2)
+    assert run(1) == expected
+
+
+@pytest.mark.parametrize(
+    "change", [lambda w: w.process(Process()), lambda w: w.trigger(CountTrigger.of(5)).reduce(add)]
+)
+def test_windows_stored_in_another_way_are_not_silently_forgotten(change: Any) -> None:
+    with OperatorHarness.of(keyed().window(TEN).reduce(add)) as harness:
+        harness.process_element(("a", 1), 1)
+        harness.checkpoint()
+        with OperatorHarness.of(change(keyed().window(TEN))) as other:
+            harness._make = other._make
+        with pytest.raises(StateError, match=r"another function, trigger.*a uid of their own"):
+            harness.restart()

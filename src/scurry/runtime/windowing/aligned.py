@@ -27,7 +27,13 @@ from scurry.runtime.keyed_state import store_of
 from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.windowing.common import WindowingOperator
-from scurry.runtime.windowing.slices import ElementSlices, SliceTable, ValueSlices
+from scurry.runtime.windowing.slices import (
+    SLICED_ELEMENTS,
+    SLICED_VALUES,
+    ElementSlices,
+    SliceTable,
+    ValueSlices,
+)
 from scurry.state.table import MISSING
 from scurry.windowing.basic_triggers import EventTimeTrigger
 from scurry.windowing.panes import AccumulationMode, PaneTiming
@@ -57,6 +63,7 @@ class AlignedWindowOperator(WindowingOperator):
         self._size, self._slide = assigner.size, assigner.slide
         self._offset, self._lateness = assigner.offset, windowing.allowed_lateness
         self._combining = windowing.incremental is not None
+        self.content_table = SLICED_VALUES if self._combining else SLICED_ELEMENTS
         self._step = self._slide if self._combining else gcd(self._size, self._slide)
         self._sliding = self._size != self._slide
         #: heaps of the starts of windows that are to fire, and to be forgotten
@@ -69,7 +76,7 @@ class AlignedWindowOperator(WindowingOperator):
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
-        store, name = store_of(context), f"{self.spec.uid}\x1f#window-slices"
+        store, name = store_of(context), f"{self.spec.uid}\x1f{self.content_table}"
         windowing = self._windowing
         self._result: Any = None
         if self._combining:

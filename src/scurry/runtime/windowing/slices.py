@@ -19,6 +19,8 @@ from scurry.state.journal import Change
 from scurry.state.slot_store import SlotStore
 from scurry.state.table import pack_record, prefix_of, unpack_record
 
+#: The tables of contents by slice and key.
+SLICED_ELEMENTS, SLICED_VALUES = "#slice-elements", "#slice-values"
 _BIAS = 1 << 63
 #: Elements or values kept in memory across micro-batches; beyond it the store is asked again.
 KEEP = 500_000
