@@ -34,9 +34,10 @@ def test_maven_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize(("required", "outcome"), [("", "1 skipped"), ("1", "1 error")])
 def test_missing_servers_skip_or_fail(tmp_path: Path, required: str, outcome: str) -> None:
+    options = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:randomly"]
+    test = "tests/kafka/test_doctor.py::test_a_broker_that_answers_is_ok"
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "-p", "no:randomly"]
-        + ["tests/kafka/test_doctor.py::test_a_broker_that_answers_is_ok"],
+        [sys.executable, "-m", "pytest", *options, test],
         cwd=ROOT,
         env={
             "PATH": str(tmp_path),

@@ -43,7 +43,12 @@ class PartitionReader:
                     isolation_level="read_committed",
                     # the end of a partition shows only when a fetch has come back empty
                     fetch_wait_max_ms="50",
-                    queued_max_messages_kbytes="16384",
+                    # read ahead up to so many bytes; with its defaults the client would stop at
+                    # 100 000 messages, and then for a whole second
+                    queued_max_messages_kbytes="32768",
+                    queued_min_messages="1000000",
+                    fetch_queue_backoff_ms="5",
+                    fetch_message_max_bytes="4194304",
                 ),
                 "enable.auto.commit": "false",
                 "enable.partition.eof": "true",
