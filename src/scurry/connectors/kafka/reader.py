@@ -21,6 +21,9 @@ from scurry.connectors.kafka.client import ClientSettings, Patience, is_hopeless
 #: The most messages handed on at a time.
 _CHUNK = 50_000
 _POLL_SECONDS = 0.25
+#: Another worker may have read the last ranges. To take and forget so many records is faster than
+#: to have the client start anew.
+_SKIP_AT_MOST = 50_000
 #: Consumers kept by one worker, and for how long without use.
 _MOST_READERS, _IDLE_SECONDS = 32, 120.0
 #: How long an end of the partition before ``end`` is thought to be a replica lagging behind.
@@ -68,7 +71,10 @@ class PartitionReader:
 
     def read(self, start: int, end: int, fail_on_data_loss: bool) -> Iterator[list[Any]]:
         """The messages of ``[start, end)``, in chunks."""
-        if self._at != start:
+        if 0 <= self._at <= start <= self._at + _SKIP_AT_MOST:
+            self._at = start
+            self._ahead = [message for message in self._ahead if message.offset() >= start]
+        else:
             self._go_to(start)
         chunk: list[Any] = []
         while self._at < end:
