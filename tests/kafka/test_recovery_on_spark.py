@@ -95,7 +95,12 @@ class Run:
     def wait_for(self, condition: Any, seconds: float = 120) -> None:
         deadline = time.monotonic() + seconds
         while not condition() and self.process.poll() is None:
-            assert time.monotonic() < deadline, "".join(self.errors[-40:])
+            if time.monotonic() > deadline:
+                self.process.send_signal(signal.SIGABRT)  # prints what every thread is doing
+                self.process.wait(10)
+                time.sleep(0.5)
+                shown = self.lines[-5:] + self.errors[-80:]
+                pytest.fail(f"nothing came of it in {seconds:.0f} s:\n{''.join(shown)}")
             time.sleep(0.01)
 
     def kill(self) -> None:
