@@ -8,6 +8,7 @@ there is simply nothing new until it does.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from dataclasses import dataclass
@@ -128,6 +129,7 @@ class KafkaEnumerator(SourceEnumerator):
             if is_hopeless(error):
                 raise JobError(f"Kafka at {self._servers} refuses: {error.str()}") from failure
             self._patience.waiting(error.str())
+            self._refresh()
             self._retry_at = time.monotonic() + _RETRY_SECONDS
             return ReadPlan(position)
         if self._has_shrunk(following, ends):
@@ -136,6 +138,14 @@ class KafkaEnumerator(SourceEnumerator):
         if stop is not None:
             ends = {p: min(end, stop[p]) for p, end in ends.items() if p in stop}
         return self._share(following, ends, stop, max_records)
+
+    def _refresh(self) -> None:
+        """Have the client ask who leads the partitions: it would go on asking with the leaders'
+        old epochs for ever, which brokers that were started anew refuse."""
+        from confluent_kafka import KafkaException
+
+        with contextlib.suppress(KafkaException):
+            self._admin.list_topics(timeout=_RETRY_SECONDS)
 
     def _has_shrunk(self, following: Offsets, ends: Offsets) -> bool:
         """Whether a partition ends before what has been read of it. A broker that has just been

@@ -168,7 +168,7 @@ class OffsetLookup:
         return {**found, **late}
 
     def _list(self, partitions: list[KafkaTopicPartition], spec: Any) -> Offsets:
-        from confluent_kafka import IsolationLevel, TopicPartition
+        from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
 
         if not partitions:
             return {}
@@ -179,9 +179,15 @@ class OffsetLookup:
         )
         wanted = {TopicPartition(p.topic, p.partition): spec for p in partitions}
         answers = self._admin.list_offsets(wanted, isolation_level=level, request_timeout=_SECONDS)
+        try:
+            found = {place: answer.result(2 * _SECONDS) for place, answer in answers.items()}
+        except TimeoutError:
+            # the client's own limit does not always hold
+            error = KafkaError(KafkaError._TIMED_OUT, "no answer about offsets")
+            raise KafkaException(error) from None
         return {
-            KafkaTopicPartition(place.topic, place.partition): answer.result().offset
-            for place, answer in answers.items()
+            KafkaTopicPartition(place.topic, place.partition): answer.offset
+            for place, answer in found.items()
         }
 
     def committed(self, partitions: list[KafkaTopicPartition]) -> Offsets:
