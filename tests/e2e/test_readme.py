@@ -23,6 +23,7 @@ GROUPS = [
     ["docs/tutorial.md"],
     [f"{HOW_TO}spark.md"],
     [f"{HOW_TO}{name}.md" for name in ("micro-batches", "restart", "source-and-sink", "errors")],
+    [f"{HOW_TO}{name}.md" for name in ("files", "postgres", "other-sinks")],
 ]
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _MARK = "@@ block"
@@ -73,7 +74,11 @@ def without_places(text: str) -> str:
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("pages", GROUPS, ids=lambda pages: Path(pages[0]).stem)
-def test_the_examples_of_a_page_print_what_it_says(pages: list[str], tmp_path: Path) -> None:
+def test_the_examples_of_a_page_print_what_it_says(
+    pages: list[str], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if f"{HOW_TO}postgres.md" in pages:
+        request.getfixturevalue("postgres_server")
     shown = [example for page in pages for example in examples(page)]
     program = tmp_path / "job.py"
     program.write_text(

@@ -16,6 +16,7 @@ import click
 
 from scurry.cli.checks import Finding, Verdict, examine
 from scurry.cli.machine import ThisMachine
+from scurry.cli.postgres_check import check_postgres
 
 _COLOURS = {Verdict.OK: "green", Verdict.WARN: "yellow", Verdict.FAIL: "red"}
 
@@ -63,9 +64,12 @@ def _print_table(findings: Sequence[Finding]) -> None:
 
 @click.command()
 @click.option("--json", "wants_json", is_flag=True, help="Print one JSON object.")
-def doctor(wants_json: bool) -> None:
+@click.option("--postgres", metavar="DSN", help="Also check a database that jobs read or write.")
+def doctor(wants_json: bool, postgres: str | None) -> None:
     """Check that this machine can run jobs; exit with 1 if it cannot."""
     findings = examine(ThisMachine())
+    if postgres is not None:
+        findings.append(check_postgres(postgres))
     if wants_json:
         click.echo(as_json(findings))
     elif sys.stdout.isatty():
