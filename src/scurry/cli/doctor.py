@@ -16,7 +16,6 @@ import click
 
 from scurry.cli.checks import Finding, Verdict, examine
 from scurry.cli.machine import ThisMachine
-from scurry.cli.postgres_check import check_postgres
 
 _COLOURS = {Verdict.OK: "green", Verdict.WARN: "yellow", Verdict.FAIL: "red"}
 
@@ -69,6 +68,8 @@ def doctor(wants_json: bool, postgres: str | None) -> None:
     """Check that this machine can run jobs; exit with 1 if it cannot."""
     findings = examine(ThisMachine())
     if postgres is not None:
+        from scurry.cli.postgres_check import check_postgres
+
         findings.append(check_postgres(postgres))
     if wants_json:
         click.echo(as_json(findings))
