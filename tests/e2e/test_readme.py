@@ -34,6 +34,7 @@ GROUPS = [
     [f"{HOW_TO}kafka.md"],
     ["docs/concepts/state.md"],
     ["docs/concepts/windows.md"],
+    [f"{HOW_TO}{name}.md" for name in ("files", "postgres", "other-sinks")],
 ]
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _MARK = "@@ block"
@@ -92,6 +93,8 @@ def without_places(text: str) -> str:
 def test_the_examples_of_a_page_print_what_it_says(
     pages: list[str], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
+    if f"{HOW_TO}postgres.md" in pages:
+        request.getfixturevalue("postgres_server")
     shown = [example for page in pages for example in examples(page)]
     program = tmp_path / "job.py"
     program.write_text(

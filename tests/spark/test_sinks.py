@@ -1,4 +1,4 @@
-"""Real sinks on Spark: every record once in each, even if the driver is killed or a server away."""
+"""Real sinks on Spark: each record once, although the driver is killed or a server is away."""
 
 from __future__ import annotations
 
