@@ -18,6 +18,7 @@ one source partition, on the parallelism of the stages between.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
@@ -36,12 +37,25 @@ TIMER_TICK = -1
 RANK_SHIFT = 44
 
 Longs = np.ndarray[Any, np.dtype[np.int64]]
+_TIMES = ("ts", "wm", "pos", "tick")
+_COLUMNS = (*_TIMES, "key_column")
 
 
 class Batch:
     """Records in order, with their times. Rows and columns are made from each other on demand."""
 
-    __slots__ = ("_columns", "_rows", "codec", "keys", "pos", "size", "tick", "ts", "wm")
+    __slots__ = (
+        "_columns",
+        "_keys",
+        "_rows",
+        "codec",
+        "key_column",
+        "pos",
+        "size",
+        "tick",
+        "ts",
+        "wm",
+    )
 
     def __init__(
         self,
@@ -50,6 +64,7 @@ class Batch:
         columns: pa.RecordBatch | None = None,
         codec: ElementCodec | None = None,
         keys: list[Any] | None = None,
+        key_column: Longs | None = None,
         ts: Longs | None = None,
         wm: Longs | None = None,
         pos: Longs | None = None,
@@ -58,7 +73,9 @@ class Batch:
         self._rows = rows
         self._columns = columns
         self.codec = codec
-        self.keys = keys
+        self._keys = keys
+        #: the keys again, if all of them are integers and nobody has made objects of them yet
+        self.key_column = key_column
         self.ts = ts
         self.wm = wm
         self.pos = pos
@@ -79,9 +96,30 @@ class Batch:
         return self._rows
 
     @property
+    def keys(self) -> list[Any] | None:
+        """The records' keys, None if they have none."""
+        if self._keys is None and self.key_column is not None:
+            self._keys = self.key_column.tolist()
+        return self._keys
+
+    @keys.setter
+    def keys(self, keys: list[Any] | None) -> None:
+        self._keys = keys
+        self.key_column = None
+
+    @property
     def columns(self) -> pa.RecordBatch | None:
         """The records as Arrow columns, if they are held that way."""
         return self._columns
+
+    def column(self, field: str | int | None) -> pa.Array | None:
+        """The column of a field, given by name or position, if records are held as columns that
+        have it."""
+        if self._columns is None or field is None:
+            return None
+        names = self._columns.schema.names
+        known = field < len(names) if isinstance(field, int) else field in names
+        return self._columns.column(field) if known else None
 
     def alias(self) -> Batch:
         """The same records, whose keys and times may be replaced without touching this batch."""
@@ -89,7 +127,8 @@ class Batch:
             self._rows,
             columns=self._columns,
             codec=self.codec,
-            keys=self.keys,
+            keys=self._keys,
+            key_column=self.key_column,
             ts=self.ts,
             wm=self.wm,
             pos=self.pos,
@@ -127,9 +166,9 @@ class Batch:
             rows,
             columns=columns,
             codec=self.codec,
-            keys=None if self.keys is None else pick(self.keys, index),
+            keys=None if self._keys is None else pick(self._keys, index),
         )
-        for name in ("ts", "wm", "pos", "tick"):
+        for name in _COLUMNS:
             column = getattr(self, name)
             if column is not None:
                 setattr(picked, name, column[index])
@@ -146,9 +185,9 @@ class Batch:
                 None if self._rows is None else self._rows[piece],
                 columns=None if self._columns is None else self._columns.slice(at, rows),
                 codec=self.codec,
-                keys=None if self.keys is None else self.keys[piece],
+                keys=None if self._keys is None else self._keys[piece],
             )
-            for name in ("ts", "wm", "pos", "tick"):
+            for name in _COLUMNS:
                 column = getattr(self, name)
                 if column is not None:
                     setattr(part, name, column[piece])
@@ -178,17 +217,36 @@ def concat(batches: Sequence[Batch]) -> Batch:
     have None."""
     if len(batches) == 1:
         return batches[0]
-    rows: list[Any] = []
-    keys: list[Any] = []
-    for batch in batches:
-        rows.extend(batch.rows)
-        keys.extend([None] * batch.size if batch.keys is None else batch.keys)
-    keyed = any(batch.keys is not None for batch in batches)
-    whole = Batch(rows, keys=keys if keyed else None)
-    for name in ("ts", "wm", "pos", "tick"):
+    whole = _concat_columns(batches) or Batch(
+        list(chain.from_iterable(batch.rows for batch in batches))
+    )
+    if all(batch.key_column is not None for batch in batches):
+        whole.key_column = np.concatenate([batch.key_column for batch in batches])
+    elif any(batch.keys is not None for batch in batches):
+        keys: list[Any] = []
+        for batch in batches:
+            keys.extend([None] * batch.size if batch.keys is None else batch.keys)
+        whole.keys = keys
+    for name in _TIMES:
         if any(getattr(batch, name) is not None for batch in batches):
             setattr(whole, name, np.concatenate([_filled(batch, name) for batch in batches]))
     return whole
+
+
+def _concat_columns(batches: Sequence[Batch]) -> Batch | None:
+    """The records as columns, if all batches have the same."""
+    first = batches[0]
+    if first.columns is None or first.codec is None:
+        return None
+    schema, form = first.columns.schema, first.codec.form
+    pieces = []
+    for batch in batches:
+        if batch.columns is None or batch.codec is None:
+            return None
+        if batch.codec.form != form or not batch.columns.schema.equals(schema):
+            return None
+        pieces.append(batch.columns)
+    return Batch(None, columns=pa.concat_batches(pieces), codec=first.codec)
 
 
 def _filled(batch: Batch, name: str) -> Longs:

@@ -29,7 +29,7 @@ _TIMES = ("ts", "wm", "pos", "tick")
 def encode_batch(batch: Batch) -> bytes:
     """``batch`` as bytes, as columns if it is held that way."""
     times = tuple(_raw(getattr(batch, name)) for name in _TIMES)
-    keys = _pack_keys(batch.keys)
+    keys = _raw(batch.key_column) or _pack_keys(batch.keys)
     if batch.columns is None:
         return _dumps((_VERSION, None, batch.rows, keys, times))
     sink = pa.BufferOutputStream()
@@ -45,11 +45,15 @@ def decode_batch(blob: bytes) -> Batch:
     if version != _VERSION:
         raise ScurryError(f"A blob of format {version} met Scurry's format {_VERSION}.")
     if form is None:
-        batch = Batch(content, keys=_unpack_keys(keys))
+        batch = Batch(content)
     else:
         columns = next(iter(pa.ipc.open_stream(content)))
         codec = ElementCodec.of_form(form, columns.schema)
-        batch = Batch(None, columns=columns, codec=codec, keys=_unpack_keys(keys))
+        batch = Batch(None, columns=columns, codec=codec)
+    if isinstance(keys, bytes):
+        batch.key_column = np.frombuffer(keys, dtype=np.int64)
+    elif keys is not None:
+        batch.keys = list(keys)
     for name, raw in zip(_TIMES, times, strict=True):
         if raw is not None:
             setattr(batch, name, np.frombuffer(raw, dtype=np.int64))
@@ -93,8 +97,3 @@ def _pack_keys(keys: list[Any] | None) -> Any:
             return keys
     return keys
 
-
-def _unpack_keys(keys: Any) -> list[Any] | None:
-    if isinstance(keys, bytes):
-        return list(np.frombuffer(keys, dtype=np.int64).tolist())
-    return None if keys is None else list(keys)

@@ -17,10 +17,12 @@ import pickle
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from scurry.common.errors import TypeMismatchError
 from scurry.common.pickling import dumps
 from scurry.common.watermark_strategy import (
+    FunctionTimestampAssigner,
     WatermarkGenerator,
     WatermarkOutput,
     WatermarkStrategy,
@@ -28,6 +30,7 @@ from scurry.common.watermark_strategy import (
 from scurry.runtime.batch import MIN_WATERMARK, NO_TIMESTAMP, Batch, Longs
 from scurry.runtime.failures import ElementFailed
 from scurry.runtime.operator import Operator
+from scurry.runtime.selectors import picked_field
 from scurry.runtime.specs import OperatorSpec
 
 #: Seconds since 1970 in the years 2001 to 2096; as milliseconds they are of early 1970.
@@ -53,6 +56,11 @@ class TimestampsOperator(Operator):
     def __init__(self, spec: OperatorSpec, strategy: WatermarkStrategy) -> None:
         super().__init__(spec)
         self._strategy = strategy
+        #: the field that is the timestamp, if the assigner only picks one
+        self._field: str | int | None = None
+        if isinstance(strategy.assigner, FunctionTimestampAssigner):
+            extract = strategy.assigner.extract_timestamp
+            self._field = picked_field(lambda element: extract(element, NO_TIMESTAMP))
 
     def _cell(self, name: str) -> str:
         return f"{self.spec.uid}|{name}"
@@ -82,6 +90,10 @@ class TimestampsOperator(Operator):
 
     def _assign(self, batch: Batch) -> Longs:
         assert self._strategy.assigner is not None
+        column = batch.column(self._field)
+        if column is not None and column.type == pa.int64() and column.null_count == 0:
+            picked: Longs = column.to_numpy(zero_copy_only=False)
+            return picked
         extract = self._strategy.assigner.extract_timestamp
         known = [NO_TIMESTAMP] * batch.size if batch.ts is None else batch.ts.tolist()
         stamps: list[Any] = []

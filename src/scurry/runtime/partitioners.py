@@ -131,11 +131,11 @@ class ByKey(Partitioning):
     def spread(self, batch: Batch, to: Destination) -> Spread:
         if self._slots is None:
             self._slots = KeySlots(to.slots, to.max_parallelism)
-        column = self._column(batch)
+        column = batch.column(self._field)
         if column is not None and pa.types.is_integer(column.type) and column.null_count == 0:
             numbers = column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
             for slot, part, places in _parts(batch, self._slots.of_ints(numbers), to.slots):
-                part.keys = numbers[places].tolist()
+                part.keys, part.key_column = None, numbers[places]
                 yield slot, part
             return
         keys = apply_all(self._select, batch.rows) if column is None else to_list(column)
@@ -143,14 +143,6 @@ class ByKey(Partitioning):
         for slot, part, places in _parts(batch, chosen, to.slots):
             part.keys = pick(keys, places)
             yield slot, part
-
-    def _column(self, batch: Batch) -> pa.Array | None:
-        if batch.columns is None or self._field is None:
-            return None
-        names = batch.columns.schema.names
-        if isinstance(self._field, int):
-            return batch.columns.column(self._field) if self._field < len(names) else None
-        return batch.columns.column(self._field) if self._field in names else None
 
     def _route(self, keys: list[Any], batch: Batch) -> tuple[list[Any], Longs]:
         assert self._slots is not None
