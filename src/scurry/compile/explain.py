@@ -38,7 +38,7 @@ def describe_plan(job: CompiledJob) -> str:
                 "id": job.uids[node],
                 "type": node.name,
                 "stages": sorted(job.layout.places[node]),
-                "lane": "hosted",
+                "lane": job.lane(node),
                 "parallelism": job.layout.parallelism[node],
                 "predecessors": [
                     {
@@ -87,7 +87,8 @@ def _describe(job: CompiledJob, node: Operator) -> str:
     where = ", ".join("ingress" if place == 0 else f"stage {place}" for place in places)
     uid = job.uids[node]
     parts = [
-        f"{node.name}  (uid {uid}{'' if node.uid else ', automatic'}; {where}; hosted; "
+        f"{node.name}  (uid {uid}{'' if node.uid else ', automatic'}; {where}; "
+        f"{job.lane(node)}; "
         f"parallelism {job.layout.parallelism[node]}"
     ]
     if isinstance(node, Sink):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from scurry.common.errors import ProgramError
 from scurry.compile.checks import check_program
-from scurry.compile.operators import make_for
+from scurry.compile.operators import make_for, vectorised
 from scurry.compile.stages import Layout, lay_out
 from scurry.compile.uids import assign_uids
 from scurry.plan.graph import Graph
@@ -27,6 +27,8 @@ class Settings:
     parameters: Mapping[str, str] = field(default_factory=dict)
     chaining: bool = True
     state: StateSettings = field(default_factory=StateSettings)
+    #: whether what can run on whole columns does
+    vectorised: bool = True
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,11 @@ class CompiledJob:
     layout: Layout
     uids: Mapping[Node, str]
     spec: JobSpec
+    vectorised: bool = True
+
+    def lane(self, node: Operator) -> str:
+        """How ``node`` is run, in words."""
+        return "hosted, vectorised" if self.vectorised and vectorised(node) else "hosted"
 
 
 def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
@@ -55,7 +62,7 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
             operators[uids[node]] = OperatorSpec(
                 uid=uids[node],
                 name=node.name,
-                make=make_for(node),
+                make=make_for(node, settings.vectorised),
                 location=node.location,
                 parallelism=layout.parallelism[node],
                 type_info=node.type_info if node.declared else None,
@@ -85,7 +92,7 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
         options={"ordered": ordered, "alignment": _alignment(graph, uids)},
         state=settings.state,
     )
-    return CompiledJob(graph, layout, uids, spec)
+    return CompiledJob(graph, layout, uids, spec, settings.vectorised)
 
 
 def _alignment(graph: Graph, uids: Mapping[Node, str]) -> dict[str, tuple[str, int, str]]:

@@ -22,7 +22,7 @@ from scurry.runtime.stateless import (
     MapOperator,
     ProcessOperator,
 )
-from scurry.runtime.windowing.choice import window_operator
+from scurry.runtime.windowing.choice import runs_vectorised, window_operator
 
 Make = Callable[[OperatorSpec], Operator]
 
@@ -58,13 +58,19 @@ _LOWERINGS: dict[type[nodes.Node], Callable[[Any], Make]] = {
         IntervalJoinOperator, node.function, node.lower, node.upper, node.late
     ),
     nodes.Reduce: lambda node: MakeOperator(ReduceOperator, node.function),
-    nodes.Window: lambda node: MakeOperator(window_operator, node.windowing),
     nodes.Sink: lambda node: MakeOperator(SinkOperator, node.sink),
 }
 
 
-def make_for(node: nodes.Node) -> Make:
-    """What makes the operator that runs ``node``."""
+def vectorised(node: nodes.Node) -> bool:
+    """Whether ``node`` can run on whole columns."""
+    return isinstance(node, nodes.Window) and runs_vectorised(node.windowing)
+
+
+def make_for(node: nodes.Node, columns: bool = True) -> Make:
+    """What makes the operator that runs ``node``; without ``columns`` an element at a time."""
+    if isinstance(node, nodes.Window):
+        return MakeOperator(window_operator, node.windowing, columns)
     lowering = _LOWERINGS.get(type(node))
     if lowering is None:
         raise ProgramError(

@@ -21,5 +21,7 @@ STATE_BACKEND = "state.backend"
 STATE_BACKEND_TYPE = "state.backend.type"
 #: Decoded entries that each state keeps in memory, per slot, from micro-batch to micro-batch.
 STATE_CACHE = "state.backend.cache-size"
+#: Whether windows with built-in aggregates run on whole columns; results are the same either way.
+VECTORISED = "scurry.windows.vectorised"
 #: Files, packages and archives that workers can import, separated by commas.
 PYTHON_FILES = "python.files"

@@ -251,6 +251,7 @@ class StreamExecutionEnvironment:
             parameters=self._config.get_global_job_parameters(),
             chaining=self.is_chaining_enabled(),
             state=self._state_settings(),
+            vectorised=self._configuration.get_boolean(options.VECTORISED, True),
         )
 
     def _state_settings(self) -> StateSettings:

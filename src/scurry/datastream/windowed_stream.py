@@ -28,6 +28,7 @@ from scurry.functions import (
     adapters,
 )
 from scurry.functions.aggregations import FieldAggregation
+from scurry.functions.window_aggregates import Aggregate, WithWindow, WithWindowOnly, several
 from scurry.plan import nodes
 from scurry.windowing.assigners import WindowAssigner
 from scurry.windowing.basic_triggers import NeverTrigger
@@ -126,13 +127,27 @@ class Windowing:
 
     def aggregate(
         self,
-        aggregate_function: AggregateFunction,
+        aggregate_function: AggregateFunction | Aggregate,
         window_function: Any = None,
         accumulator_type: Any = None,
         output_type: Any = None,
+        *more: Aggregate,
     ) -> DataStream:
         """Aggregate elements as they come; with ``window_function`` the result goes through it when
-        the window fires. ``accumulator_type`` is accepted and not needed."""
+        the window fires. ``accumulator_type`` is accepted and not needed.
+
+        One or more built-in aggregates (:mod:`scurry.datastream.aggregates`) may be given instead,
+        ``aggregate(agg.count(), agg.sum(1))``. Results are then tuples: the key (not for
+        ``window_all``), start and end of the window, the aggregates. A ``window_function`` is
+        given the tuple of the aggregates alone."""
+        if isinstance(aggregate_function, Aggregate):
+            given = [aggregate_function, window_function, accumulator_type, output_type, *more]
+            output_type = None if isinstance(output_type, Aggregate) else output_type
+            function = None if isinstance(window_function, Aggregate) else window_function
+            chosen = several(one for one in given if one is not function and one is not output_type)
+            if function is None:
+                function = WithWindow() if self._keyed else WithWindowOnly()
+            return self._windowed(f"aggregate {chosen!r}", chosen, function, output_type)
         kinds = (AggregateFunction,)
         incremental = adapters.window_function(aggregate_function, kinds, "aggregate")
         return self._windowed("aggregate", incremental, window_function, output_type)

@@ -37,33 +37,13 @@ class FieldAggregation(ReduceFunction):
         self._position = position
 
     def reduce(self, value1: Any, value2: Any) -> Any:
-        old, new = self._field(value1), self._field(value2)
+        how, position = self._how, self._position
+        old, new = field_of(value1, position, how), field_of(value2, position, how)
         if self._how == "min_by":
             return value2 if new < old else value1
         if self._how == "max_by":
             return value2 if new > old else value1
         return self._with_field(value1, _COMBINE[self._how](old, new))
-
-    def _field(self, element: Any) -> Any:
-        position = self._position
-        if isinstance(element, (tuple, list, dict, Row)):
-            if isinstance(position, str) and hasattr(element, "_fields"):
-                return getattr(element, position)
-            fields: Any = element
-            return fields[position]
-        if dataclasses.is_dataclass(element):
-            return getattr(element, self._name(element))
-        if position == 0:
-            return element
-        raise TypeMismatchError(
-            f"{self._how}({position!r}) needs elements with fields, got {element!r} "
-            f"({type(element).__name__})"
-        )
-
-    def _name(self, element: Any) -> str:
-        if isinstance(self._position, str):
-            return self._position
-        return dataclasses.fields(element)[self._position].name
 
     def _with_field(self, element: Any, value: Any) -> Any:
         position = self._position
@@ -79,5 +59,26 @@ class FieldAggregation(ReduceFunction):
             changed[position] = value
             return changed
         if dataclasses.is_dataclass(element) and not isinstance(element, type):
-            return dataclasses.replace(element, **{self._name(element): value})
+            return dataclasses.replace(element, **{_name(element, position): value})
         return value
+
+
+def field_of(element: Any, position: int | str, how: str) -> Any:
+    """The field of an element that ``how`` works on; a bare value is its own field 0."""
+    if isinstance(element, (tuple, list, dict, Row)):
+        if isinstance(position, str) and hasattr(element, "_fields"):
+            return getattr(element, position)
+        fields: Any = element
+        return fields[position]
+    if dataclasses.is_dataclass(element):
+        return getattr(element, _name(element, position))
+    if position == 0:
+        return element
+    raise TypeMismatchError(
+        f"{how}({position!r}) needs elements with fields, got {element!r} "
+        f"({type(element).__name__})"
+    )
+
+
+def _name(element: Any, position: int | str) -> str:
+    return position if isinstance(position, str) else dataclasses.fields(element)[position].name

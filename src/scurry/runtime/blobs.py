@@ -96,4 +96,3 @@ def _pack_keys(keys: list[Any] | None) -> Any:
         except OverflowError:
             return keys
     return keys
-

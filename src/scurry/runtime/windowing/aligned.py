@@ -11,21 +11,19 @@ room than slices would, and elements are combined in the order they came, as Fli
 
 from __future__ import annotations
 
-import heapq
-from math import gcd
 from typing import Any
 
 import numpy as np
 
-from scurry.common.errors import ProgramError
 from scurry.common.keys import thaw
 from scurry.functions.windows import ProcessAllWindowFunction, ProcessWindowFunction
-from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, NO_TIMESTAMP, Batch, pick
+from scurry.runtime.batch import Batch, pick
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.failures import explained
 from scurry.runtime.keyed_state import store_of
 from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
+from scurry.runtime.windowing.agenda import Agenda
 from scurry.runtime.windowing.common import WindowingOperator
 from scurry.runtime.windowing.slices import (
     SLICED_ELEMENTS,
@@ -38,7 +36,7 @@ from scurry.state.table import MISSING
 from scurry.windowing.basic_triggers import EventTimeTrigger
 from scurry.windowing.panes import AccumulationMode, PaneTiming
 from scurry.windowing.spec import WindowSpec
-from scurry.windowing.time_windows import EventTimeAligned, bounded, event_timestamp
+from scurry.windowing.time_windows import EventTimeAligned, bounded
 from scurry.windowing.windows import TimeWindow, WindowKey
 
 
@@ -64,15 +62,10 @@ class AlignedWindowOperator(WindowingOperator):
         self._offset, self._lateness = assigner.offset, windowing.allowed_lateness
         self._combining = windowing.incremental is not None
         self.content_table = SLICED_VALUES if self._combining else SLICED_ELEMENTS
-        self._step = self._slide if self._combining else gcd(self._size, self._slide)
         self._sliding = self._size != self._slide
-        #: heaps of the starts of windows that are to fire, and to be forgotten
-        self._to_fire: list[int] = []
-        self._to_end: list[int] = []
-        #: windows in either heap, and slices whose windows are
-        self._known: set[int] = set()
-        self._announced: set[int] = set()
-        self._next_due = MAX_WATERMARK + 1
+        self._agenda = Agenda(
+            self._size, self._slide, self._offset, self._lateness, whole=self._combining
+        )
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
@@ -87,8 +80,6 @@ class AlignedWindowOperator(WindowingOperator):
         self._slices: SliceTable = self._values if self._combining else self._elements
         self._clears = windowing.has_context and _overrides_clear(windowing.function)
         self._number = 0
-        #: what to name if something fails: an element, or a window
-        self._working: Any = None
 
     def begin(self, watermark: int) -> None:
         """Learns which windows are open, if memory does not know."""
@@ -97,54 +88,17 @@ class AlignedWindowOperator(WindowingOperator):
         self._number = self.context.batch << 40
         stored = self._slices.begin()
         if stored is not None:
-            self._to_fire, self._to_end = [], []
-            self._known, self._announced = set(), set()
+            self._agenda.reset()
             for start in stored:
-                self._announce(start)
-            self._look_ahead()
-
-    def _announce(self, start: int) -> None:
-        """A slice has something: the windows over it will fire, and end."""
-        self._announced.add(start)
-        mark, size, lateness = self._clock.watermark, self._size, self._lateness
-        for window in self._windows_over(start):
-            if window not in self._known and window + size - 1 + lateness > mark:
-                self._known.add(window)
-                heapq.heappush(self._to_end, window)
-                if window + size - 1 > mark:
-                    heapq.heappush(self._to_fire, window)
-                self._look_ahead()
-
-    def _windows_over(self, start: int) -> range:
-        """The windows that contain a slice, the latest first."""
-        if self._combining:
-            return range(start, start + 1)
-        latest = start - (start - self._offset) % self._slide
-        return range(latest, start - self._size, -self._slide)
-
-    def _slices_of(self, window: int) -> list[int]:
-        """The slices of a window that have something."""
-        if self._combining:
-            return [window] if window in self._announced else []
-        whole = range(window, window + self._size, self._step)
-        return [start for start in whole if start in self._announced]
-
-    def _look_ahead(self) -> None:
-        due = [MAX_WATERMARK + 1]
-        if self._to_fire:
-            due.append(self._to_fire[0] + self._size - 1)
-        if self._to_end:
-            due.append(self._to_end[0] + self._size - 1 + self._lateness)
-        # a window that would reach past the last instant ends there
-        self._next_due = min(due) if len(due) == 1 else min(*due, MAX_WATERMARK)
+                self._agenda.announce(start, watermark)
 
     def process(self, batch: Batch, port: int = 0) -> None:
         assert batch.keys is not None
         output = self._emissions()
         size, lateness = self._size, self._lateness
         try:
-            stamps = self._stamps(batch)
-            marks = self._marks(batch)
+            stamps = self.stamps(batch, self._size + self._slide + self._lateness)
+            marks = self.marks(batch)
             latest = stamps - (stamps - self._offset) % self._slide
             inside = stamps - latest < size
             late = np.where(inside, latest + size - 1, stamps) + lateness <= marks
@@ -159,35 +113,12 @@ class AlignedWindowOperator(WindowingOperator):
         if late.any():
             self._emit_late(batch, np.flatnonzero(late).tolist())
 
-    def _stamps(self, batch: Batch) -> Any:
-        """The timestamps, as an array that windows can be computed from without overflow."""
-        stamps = batch.ts
-        if stamps is None:
-            stamps = np.full(batch.size, NO_TIMESTAMP, dtype=np.int64)
-        reach = self._size + self._slide + self._lateness
-        if batch.size and int(stamps.min()) < MIN_WATERMARK + reach:
-            at = int(stamps.argmin())
-            self._working = batch.rows[at]
-            event_timestamp(int(stamps[at]), self._windowing.assigner)
-            raise ProgramError(
-                f"the timestamp {int(stamps[at])} is too far in the past for windows"
-            )
-        if batch.size and int(stamps.max()) > MAX_WATERMARK - reach:
-            return stamps.astype(object)
-        return stamps
-
-    def _marks(self, batch: Batch) -> Any:
-        mark = self._clock.watermark
-        if batch.wm is None:
-            return np.full(batch.size, mark, dtype=np.int64)
-        return np.maximum(batch.wm, mark)
-
     def _add_elements(
         self, batch: Batch, kept: Any, stamps: Any, marks: Any, output: Emissions
     ) -> None:
         """Put elements into their slices; fire what is due, and windows that have fired before."""
         clock, numbered, first = self._clock, self._sliding, self._number
-        starts = stamps - (stamps - self._offset) % self._step
+        starts = stamps - (stamps - self._offset) % self._agenda.step
         keys, rows = pick_all(batch.keys, kept), pick_all(batch.rows, kept)
         again = self._lateness > 0
         last: int | None = None
@@ -196,7 +127,7 @@ class AlignedWindowOperator(WindowingOperator):
             kept.tolist(), keys, rows, starts[kept].tolist(), marks[kept].tolist(), strict=True
         ):
             if mark > clock.watermark:
-                if self._next_due <= mark:
+                if self._agenda.next_due <= mark:
                     self._pass(mark, output)
                     last = None
                 clock.watermark = mark
@@ -210,7 +141,7 @@ class AlignedWindowOperator(WindowingOperator):
                 values.append(element)
             if again:
                 self._working = row
-                self._fire_again(self._windows_over(start), key, at, mark)
+                self._fire_again(self._agenda.windows_over(start), key, at, mark)
 
     def _add_combined(
         self, batch: Batch, kept: Any, stamps: Any, marks: Any, output: Emissions
@@ -233,7 +164,7 @@ class AlignedWindowOperator(WindowingOperator):
             strict=True,
         ):
             if mark > clock.watermark:
-                if self._next_due <= mark:
+                if self._agenda.next_due <= mark:
                     working = self._working
                     self._pass(mark, output)
                     last, self._working = None, working
@@ -249,15 +180,15 @@ class AlignedWindowOperator(WindowingOperator):
 
     def _open(self, start: int) -> dict[Any, Any]:
         """The slice to add to."""
-        if start not in self._announced:
-            self._announce(start)
+        if start not in self._agenda.announced:
+            self._agenda.announce(start, self._clock.watermark)
         return self._slices.open(start)
 
     def advance(self, watermark: int) -> None:
         if watermark <= self._clock.watermark:
             return
         output = self._emissions()
-        if self._next_due <= watermark:
+        if self._agenda.next_due <= watermark:
             try:
                 self._pass(watermark, output)
             except Exception as failure:
@@ -269,25 +200,21 @@ class AlignedWindowOperator(WindowingOperator):
     def _pass(self, until: int, output: Emissions) -> None:
         """Time passes: fire windows that have reached their end, forget those past lateness."""
         clock, before = self._clock, self._clock.watermark
-        while self._next_due <= until:
-            time = self._next_due
+        while self._agenda.next_due <= until:
+            time = self._agenda.next_due
             clock.watermark = max(clock.watermark, time)
             output.fired_at(time, before)
-            reached = MAX_WATERMARK if time == MAX_WATERMARK else time - self._size + 1
-            while self._to_fire and self._to_fire[0] <= reached:
-                window = heapq.heappop(self._to_fire)
-                found = self._slices.of_all(self._slices_of(window))
+            for window in self._agenda.fired():
+                found = self._slices.of_all(self._agenda.slices_of(window))
                 keys = sorted(found, key=self._slices.prefix)
                 self._fire(window, keys, found, -len(output.fired), PaneTiming.ON_TIME)
-            ended = reached if time == MAX_WATERMARK else reached - self._lateness
-            while self._to_end and self._to_end[0] <= ended:
-                self._end(heapq.heappop(self._to_end))
-            self._look_ahead()
+            for window in self._agenda.ended():
+                self._end(window)
 
     def _keys_of(self, window: int) -> list[Any]:
         """The keys with something in a window, in the order of their addresses."""
         slices = self._slices
-        keys = set[Any]().union(*map(slices.keys, self._slices_of(window)))
+        keys = set[Any]().union(*map(slices.keys, self._agenda.slices_of(window)))
         return sorted(keys, key=slices.prefix)
 
     def _fire_again(self, windows: range, key: Any, cause: int, mark: int) -> None:
@@ -295,7 +222,7 @@ class AlignedWindowOperator(WindowingOperator):
         for window in windows:
             end = window + self._size - 1
             if end <= mark < end + self._lateness:
-                found = {key: self._slices.of_key(self._slices_of(window), key)}
+                found = {key: self._slices.of_key(self._agenda.slices_of(window), key)}
                 self._fire(window, [key], found, cause, PaneTiming.LATE)
 
     def _fire(
@@ -333,14 +260,10 @@ class AlignedWindowOperator(WindowingOperator):
 
     def _end(self, window: int) -> None:
         """Forget all about a window, and the slices that no later window needs."""
-        self._known.discard(window)
         if self._clears or self._tracks_panes:
             self._clear(bounded(window, self._size), self._keys_of(window))
-        last = window + 1 if self._combining else window + min(self._slide, self._size)
-        for start in range(window, last, self._step):
-            if start in self._announced:
-                self._announced.discard(start)
-                self._slices.drop(start)
+        for start in self._agenda.retired(window):
+            self._slices.drop(start)
 
     def _clear(self, window: TimeWindow, keys: list[Any]) -> None:
         function: Any = self._windowing.function

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from scurry.common.errors import StateError
-from scurry.runtime.batch import Batch
+from scurry.common.errors import ProgramError, StateError
+from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, NO_TIMESTAMP, Batch
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.keyed_context import state_clock
 from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
@@ -15,12 +17,20 @@ from scurry.runtime.windowing.calls import call_for
 from scurry.runtime.windowing.contents import ELEMENTS, VALUES
 from scurry.runtime.windowing.contexts import FiringContext
 from scurry.runtime.windowing.panes import Panes
-from scurry.runtime.windowing.slices import SLICED_ELEMENTS, SLICED_VALUES
+from scurry.runtime.windowing.slices import (
+    SESSION_COLUMNS,
+    SLICED_COLUMNS,
+    SLICED_ELEMENTS,
+    SLICED_VALUES,
+)
 from scurry.state.slot_store import SlotStore
 from scurry.state.table import KeyScope
 from scurry.windowing.spec import WindowSpec
+from scurry.windowing.time_windows import event_timestamp
 
-CONTENT_TABLES = frozenset({ELEMENTS, VALUES, SLICED_ELEMENTS, SLICED_VALUES})
+CONTENT_TABLES = frozenset(
+    {ELEMENTS, VALUES, SLICED_ELEMENTS, SLICED_VALUES, SLICED_COLUMNS, SESSION_COLUMNS}
+)
 
 
 class WindowingOperator(Operator):
@@ -37,6 +47,8 @@ class WindowingOperator(Operator):
         super().open(context)
         spec, windowing = self.spec, self._windowing
         self._refuse_other_state(store_of(context))
+        #: what to name if something fails: an element, or a window
+        self._working: Any = None
         self._scope, self._window_scope, self._clock = KeyScope(), KeyScope(), Clock()
         clock = state_clock(self._clock, _no_timestamp)
         states = KeyedRuntimeContext(spec, context, self._scope, clock)
@@ -66,6 +78,30 @@ class WindowingOperator(Operator):
                     "back until the open windows have ended."
                 )
 
+    def stamps(self, batch: Batch, reach: int) -> Any:
+        """The timestamps, as an array to which ``reach`` can be added, or taken from it, without
+        overflow."""
+        stamps = batch.ts
+        if stamps is None:
+            stamps = np.full(batch.size, NO_TIMESTAMP, dtype=np.int64)
+        if batch.size and int(stamps.min()) < MIN_WATERMARK + reach:
+            at = int(stamps.argmin())
+            self._working = batch.rows[at]
+            event_timestamp(int(stamps[at]), self._windowing.assigner)
+            raise ProgramError(
+                f"the timestamp {int(stamps[at])} is too far in the past for windows"
+            )
+        if batch.size and int(stamps.max()) > MAX_WATERMARK - reach:
+            return stamps.astype(object)
+        return stamps
+
+    def marks(self, batch: Batch) -> Any:
+        """The watermark before each element."""
+        mark = self._clock.watermark
+        if batch.wm is None:
+            return np.full(batch.size, mark, dtype=np.int64)
+        return np.maximum(batch.wm, mark)
+
     def _emissions(self) -> Emissions:
         self._output = Emissions()
         self._firing._values = self._output.values
@@ -76,8 +112,7 @@ class WindowingOperator(Operator):
         self.context.count(f"late:{self.spec.uid}", len(late))
         tag = self._windowing.late_tag
         if tag is not None:
-            rows = [batch.rows[at] for at in late]
-            self.emit_side(tag.tag_id, batch.spread(rows, np.array(late, dtype=np.int64)))
+            self.emit_side(tag.tag_id, batch.take(np.array(late, dtype=np.int64)))
 
     def close(self) -> None:
         for function in self._windowing.functions:

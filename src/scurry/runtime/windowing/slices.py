@@ -21,24 +21,22 @@ from scurry.state.table import pack_record, prefix_of, unpack_record
 
 #: The tables of contents by slice and key.
 SLICED_ELEMENTS, SLICED_VALUES = "#slice-elements", "#slice-values"
+#: The tables of the vectorised operators: partials by slice, and sessions.
+SLICED_COLUMNS, SESSION_COLUMNS = "#slice-columns", "#session-columns"
 _BIAS = 1 << 63
 #: Elements or values kept in memory across micro-batches; beyond it the store is asked again.
 KEEP = 500_000
 
 
-class SliceTable(ABC):
-    """The slices of one operator and slot."""
+class SliceIndex(ABC):
+    """Which slices of one operator and slot there are in the store, and their end."""
 
     def __init__(self, name: str, store: SlotStore) -> None:
         self.name = name
         self._slot = store
         self._store = store.local
-        self._max_parallelism = store.max_parallelism
-        self._prefixes: dict[Any, bytes] = {}
         #: slices that have records in the store; None if nobody has looked yet
         self._stored: set[int] | None = None
-        #: stored slices that are not all in memory
-        self._partial: set[int] = set()
         self._dropped: set[int] = set()
 
     def begin(self) -> list[int] | None:
@@ -48,14 +46,62 @@ class SliceTable(ABC):
         self._stored = set()
         after = -_BIAS
         while after < _BIAS:
-            found = next(self._store.scan(self.name, _row(after)), None)
+            found = next(self._store.scan(self.name, row_of(after)), None)
             if found is None:
                 break
             start = int.from_bytes(found[0][:8], "big") - _BIAS
             self._stored.add(start)
             after = start + 1
-        self._partial = set(self._stored)
         return sorted(self._stored)
+
+    def _records(self, start: int) -> Iterator[tuple[bytes, bytes]]:
+        prefix = row_of(start)
+        for address, record in self._store.scan(self.name, prefix):
+            if not address.startswith(prefix):
+                return
+            yield address, record
+
+    def drop(self, start: int) -> None:
+        """A slice is over."""
+        self._forget_slice(start)
+        assert self._stored is not None
+        if start in self._stored:
+            self._stored.discard(start)
+            self._dropped.add(start)
+
+    def _deletions(self) -> Iterator[Change]:
+        for start in self._dropped:
+            for address, _ in self._records(start):
+                yield self.name, address, None
+
+    @abstractmethod
+    def _forget_slice(self, start: int) -> None: ...
+
+    @abstractmethod
+    def changes(self) -> Iterator[Change]:
+        """What changed since the last commit, as bytes."""
+
+    def forget(self) -> None:
+        """Drop everything held in memory."""
+        self._stored = None
+        self._dropped.clear()
+
+
+class SliceTable(SliceIndex):
+    """The slices of one operator and slot, a record for each key."""
+
+    def __init__(self, name: str, store: SlotStore) -> None:
+        super().__init__(name, store)
+        self._max_parallelism = store.max_parallelism
+        self._prefixes: dict[Any, bytes] = {}
+        #: stored slices that are not all in memory
+        self._partial: set[int] = set()
+
+    def begin(self) -> list[int] | None:
+        found = super().begin()
+        if found is not None:
+            self._partial = set(found)
+        return found
 
     def prefix(self, key: Any) -> bytes:
         """Where a key's records lie within a slice; keys are in the order of it."""
@@ -85,9 +131,6 @@ class SliceTable(ABC):
     @abstractmethod
     def _load(self, key: Any, held: Any, start: int) -> None: ...
 
-    @abstractmethod
-    def _forget_slice(self, start: int) -> None: ...
-
     def ensure(self, start: int) -> None:
         """Bring a slice into memory."""
         if start in self._partial:
@@ -95,36 +138,13 @@ class SliceTable(ABC):
             for _, record in self._records(start):
                 self._load(*unpack_record(record), start)
 
-    def _records(self, start: int) -> Iterator[tuple[bytes, bytes]]:
-        prefix = _row(start)
-        for address, record in self._store.scan(self.name, prefix):
-            if not address.startswith(prefix):
-                return
-            yield address, record
-
     def drop(self, start: int) -> None:
-        """A slice is over."""
-        self._forget_slice(start)
+        super().drop(start)
         self._partial.discard(start)
-        assert self._stored is not None
-        if start in self._stored:
-            self._stored.discard(start)
-            self._dropped.add(start)
-
-    def _deletions(self) -> Iterator[Change]:
-        for start in self._dropped:
-            for address, _ in self._records(start):
-                yield self.name, address, None
-
-    @abstractmethod
-    def changes(self) -> Iterator[Change]:
-        """What changed since the last commit, as bytes."""
 
     def forget(self) -> None:
-        """Drop everything held in memory."""
-        self._stored = None
+        super().forget()
         self._partial.clear()
-        self._dropped.clear()
 
 
 class ElementSlices(SliceTable):
@@ -187,7 +207,7 @@ class ElementSlices(SliceTable):
         epoch = self._slot.epoch.to_bytes(8, "big")
         name, prefix = self.name, self.prefix
         for start, keys in self._fresh.items():
-            row = _row(start)
+            row = row_of(start)
             for key, values in keys.items():
                 yield name, row + prefix(key) + epoch, pack_record(key, values)
 
@@ -258,7 +278,7 @@ class ValueSlices(SliceTable):
         yield from self._deletions()
         name, prefix = self.name, self.prefix
         for start, keys in self.touched.items():
-            row, values = _row(start), self.values[start]
+            row, values = row_of(start), self.values[start]
             for key in keys:
                 # the box tells a combined None from nothing
                 yield name, row + prefix(key), pack_record(key, (values[key],))
@@ -289,5 +309,6 @@ def _number(pair: tuple[int, Any]) -> int:
     return pair[0]
 
 
-def _row(start: int) -> bytes:
+def row_of(start: int) -> bytes:
+    """Where the records of a slice begin."""
     return (start + _BIAS).to_bytes(8, "big")

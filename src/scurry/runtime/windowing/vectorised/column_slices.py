@@ -1,0 +1,188 @@
+"""Partials of aligned windows by slice of time: the state of the vectorised operator.
+
+A slice's rows of one micro-batch are one record, whatever the number of keys, added without reading
+those of earlier batches. A slice with many records gets a single one again. When it is over, its
+records are deleted. In memory a slice is a list of parts, which are combined when a window fires.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scurry.runtime.batch import Batch, Longs
+from scurry.runtime.windowing.slices import SliceIndex, row_of
+from scurry.runtime.windowing.vectorised.key_codes import KeyCodes
+from scurry.runtime.windowing.vectorised.partials import (
+    Columns,
+    combine,
+    concat,
+    groups_of,
+    pack_columns,
+    unpack_columns,
+)
+from scurry.state.journal import Change
+from scurry.state.slot_store import SlotStore
+
+#: Parts of a slice that are worth combining: in memory, and in the store.
+_MANY = 16
+#: Keys that are numbered although no open slice has them.
+_IDLE_KEYS = 100_000
+
+
+class Part(NamedTuple):
+    """Rows of different keys."""
+
+    codes: Longs
+    columns: Columns
+
+
+class CodedKeys:
+    """State that holds keys as codes."""
+
+    def __init__(self, max_parallelism: int) -> None:
+        self._max_parallelism = max_parallelism
+        self.keys = KeyCodes(max_parallelism)
+
+    def codes_of(self, batch: Batch) -> Longs:
+        """The codes of a batch's keys."""
+        found = self.keys.column(batch)
+        if found is None:
+            self._renumber()
+            found = self.keys.column(batch)
+            assert found is not None
+        return found
+
+    def read_codes(self, data: bytes) -> Longs:
+        """The codes of stored keys."""
+        keys = KeyCodes.unpack(data)
+        if isinstance(keys, np.ndarray) and not self.keys.numbered:
+            return keys
+        found = self.keys.codes(list(keys))
+        if found is None:
+            self._renumber()
+            found = self.keys.codes(list(keys))
+            assert found is not None
+        return found
+
+    def _renumber(self) -> None:
+        """Number the keys, from the beginning."""
+        old, self.keys = self.keys, KeyCodes(self._max_parallelism)
+        self.keys.number()
+
+        def translate(codes: Longs) -> Longs:
+            made = self.keys.codes(old.keys(codes))
+            assert made is not None
+            return made
+
+        self._translate(translate)
+
+    def _tidy(self, rows: int) -> None:
+        """Forget keys that are not in use."""
+        if self.keys.size > _IDLE_KEYS + 2 * rows:
+            self._renumber()
+
+    def _translate(self, translate: Any) -> None:
+        """Replace all codes that are held."""
+        raise NotImplementedError
+
+
+class ColumnSlices(CodedKeys, SliceIndex):
+    """The slices of one operator and slot."""
+
+    def __init__(self, name: str, store: SlotStore) -> None:
+        SliceIndex.__init__(self, name, store)
+        CodedKeys.__init__(self, store.max_parallelism)
+        self._held: dict[int, list[Part]] = {}
+        self._fresh: dict[int, list[Part]] = {}
+        #: how many records and rows stored slices have
+        self._sizes: dict[int, tuple[int, int]] = {}
+
+    def begin(self) -> list[int] | None:
+        found = super().begin()
+        for start in found or ():
+            parts = [self._read(record) for _, record in self._records(start)]
+            self._held[start] = parts
+            self._sizes[start] = len(parts), sum(len(part.codes) for part in parts)
+        return found
+
+    def add(self, start: int, part: Part) -> None:
+        """Add rows to a slice."""
+        parts = self._fresh.setdefault(start, [])
+        parts.append(part)
+        if len(parts) > _MANY:
+            self._fresh[start] = [_whole(parts)]
+
+    def parts(self, starts: Iterable[int]) -> list[Part]:
+        """The rows of several slices."""
+        held, fresh = self._held, self._fresh
+        return [
+            part for start in starts for parts in (held, fresh) for part in parts.get(start, ())
+        ]
+
+    def _forget_slice(self, start: int) -> None:
+        self._held.pop(start, None)
+        self._fresh.pop(start, None)
+        self._sizes.pop(start, None)
+
+    def changes(self) -> Iterator[Change]:
+        yield from self._deletions()
+        epoch = self._slot.epoch.to_bytes(8, "big")
+        for start, parts in self._fresh.items():
+            whole = _whole(parts)
+            records, rows = self._sizes.get(start, (0, 0))
+            if records >= _MANY:
+                everything = _whole([*self._held[start], whole])
+                if rows + len(whole.codes) > 2 * len(everything.codes):
+                    for address, _ in self._records(start):
+                        yield self.name, address, None
+                    self._held[start] = []
+                    whole, records, rows = everything, 0, 0
+            self._fresh[start] = [whole]
+            self._sizes[start] = records + 1, rows + len(whole.codes)
+            yield self.name, row_of(start) + epoch, self._record(whole)
+
+    def _record(self, part: Part) -> bytes:
+        keys = self.keys.pack(part.codes)
+        return len(keys).to_bytes(4, "big") + keys + pack_columns(part.columns)
+
+    def _read(self, record: bytes) -> Part:
+        end = 4 + int.from_bytes(record[:4], "big")
+        return Part(self.read_codes(record[4:end]), unpack_columns(memoryview(record)[end:]))
+
+    def settle(self) -> None:
+        """The changes are in the store now."""
+        assert self._stored is not None
+        self._dropped.clear()
+        for start, parts in self._fresh.items():
+            held = self._held.setdefault(start, [])
+            held += parts
+            if len(held) > _MANY:
+                self._held[start] = [_whole(held)]
+            self._stored.add(start)
+        self._fresh.clear()
+        self._tidy(sum(len(part.codes) for parts in self._held.values() for part in parts))
+
+    def forget(self) -> None:
+        super().forget()
+        self._held.clear()
+        self._fresh.clear()
+        self._sizes.clear()
+        self.keys = KeyCodes(self._max_parallelism)
+
+    def _translate(self, translate: Any) -> None:
+        for slices in (self._held, self._fresh):
+            for start, parts in slices.items():
+                slices[start] = [Part(translate(part.codes), part.columns) for part in parts]
+
+
+def _whole(parts: list[Part]) -> Part:
+    """Parts combined into one."""
+    if len(parts) == 1:
+        return parts[0]
+    codes = np.concatenate([part.codes for part in parts])
+    columns = concat([part.columns for part in parts], [len(part.codes) for part in parts])
+    (distinct,), inverse = groups_of(codes)
+    return Part(distinct, combine(columns, inverse, len(distinct)))

@@ -1,0 +1,101 @@
+"""Results of windows on their way out: rows gather as columns, and become one batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, TIMER_TICK, Batch, Longs
+from scurry.runtime.columns import ElementCodec, to_list
+from scurry.runtime.windowing.vectorised.key_codes import KeyCodes
+from scurry.runtime.windowing.vectorised.measures import Measures
+from scurry.runtime.windowing.vectorised.partials import Columns, concat
+
+_PLACES = ("wm", "pos", "tick")
+
+
+class Results:
+    """What windows have fired in one call of an operator, in order."""
+
+    def __init__(self, measures: Measures, keys: KeyCodes, keyed: bool) -> None:
+        self._measures = measures
+        self._keys = keys
+        self._keyed = keyed
+        self._columns: list[Columns] = []
+        self._sizes: list[int] = []
+        #: per piece: codes, starts, last instants, wm, pos, tick
+        self._beside: list[tuple[Any, ...]] = []
+
+    def fired(self, codes: Longs, starts: Longs, lasts: Longs, columns: Columns) -> None:
+        """Windows fire because time has reached their last instants."""
+        ticks = np.full(len(codes), TIMER_TICK, dtype=np.int64)
+        self._add(columns, (codes, starts, lasts, lasts - 1, lasts, ticks))
+
+    def fired_again(
+        self, code: int, start: int, last: int, columns: Columns, batch: Batch, at: int
+    ) -> None:
+        """A window fires again, because of record ``at`` of ``batch``."""
+        places = []
+        for name in _PLACES:
+            column = getattr(batch, name)
+            nowhere = 0 if name == "tick" else MIN_WATERMARK
+            places.append(nowhere if column is None else int(column[at]))
+        beside = (code, start, last, *places)
+        self._add(columns, tuple(np.array([value], dtype=np.int64) for value in beside))
+
+    def _add(self, columns: Columns, beside: tuple[Any, ...]) -> None:
+        self._columns.append(columns)
+        self._sizes.append(len(beside[0]))
+        self._beside.append(beside)
+
+    def batch(self) -> Batch | None:
+        """All of it, as columns where there is a column type for everything."""
+        if not self._columns:
+            return None
+        columns = concat(self._columns, self._sizes)
+        codes, starts, lasts, wm, pos, tick = (
+            np.concatenate(pieces) for pieces in zip(*self._beside, strict=True)
+        )
+        named: list[tuple[str, Any]] = [("key", _column(self._keys.results(codes)))]
+        named.append(("window_start", pa.array(starts)))
+        endless = bool((lasts == MAX_WATERMARK).any())
+        ends = [last + 1 for last in lasts.tolist()] if endless else pa.array(lasts + 1)
+        named.append(("window_end", ends))
+        results = map(_column, self._measures.results(columns))
+        names = [one.name for one in self._measures.aggregates]
+        named += zip(_distinct(names), results, strict=True)
+        return _made(named if self._keyed else named[1:], ts=lasts, wm=wm, pos=pos, tick=tick)
+
+
+def _made(named: list[tuple[str, Any]], **places: Any) -> Batch:
+    values = [column for _, column in named]
+    if all(isinstance(column, pa.Array) for column in values):
+        columns = pa.RecordBatch.from_arrays(values, names=[name for name, _ in named])
+        codec = ElementCodec.of_tuples(columns.schema)
+        return Batch(None, columns=columns, codec=codec, **places)
+    lists = [to_list(column) if isinstance(column, pa.Array) else column for column in values]
+    return Batch(list(zip(*lists, strict=True)), **places)
+
+
+def _column(values: Any) -> Any:
+    """Strings, too, can be a column."""
+    if isinstance(values, list) and set(map(type, values)) == {str}:
+        try:
+            return pa.array(values, pa.string())
+        except UnicodeEncodeError:
+            return values
+    return values
+
+
+def _distinct(names: list[str]) -> list[str]:
+    taken = {"key", "window_start", "window_end"}
+    made = []
+    for name in names:
+        chosen, number = name, 2
+        while chosen in taken:
+            chosen, number = f"{name}_{number}", number + 1
+        taken.add(chosen)
+        made.append(chosen)
+    return made
