@@ -7,17 +7,23 @@ from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.windowing.aligned import AlignedWindowOperator, runs_aligned
 from scurry.runtime.windowing.operator import WindowOperator
 from scurry.runtime.windowing.vectorised.aligned import VectorisedAlignedOperator, built_in
+from scurry.runtime.windowing.vectorised.sessions import (
+    VectorisedSessionOperator,
+    fixed_sessions,
+)
 from scurry.windowing.spec import WindowSpec
 
 
 def runs_vectorised(windowing: WindowSpec) -> bool:
     """Whether there is a vectorised operator for ``windowing``."""
-    return built_in(windowing) and runs_aligned(windowing)
+    return built_in(windowing) and (runs_aligned(windowing) or fixed_sessions(windowing))
 
 
 def window_operator(spec: OperatorSpec, windowing: WindowSpec, vectorised: bool = True) -> Operator:
     """The fastest operator that can run ``windowing``; all give the same results."""
     if vectorised and runs_vectorised(windowing):
+        if windowing.merging:
+            return VectorisedSessionOperator(spec, windowing)
         return VectorisedAlignedOperator(spec, windowing)
     if runs_aligned(windowing):
         return AlignedWindowOperator(spec, windowing)

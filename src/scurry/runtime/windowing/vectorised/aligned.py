@@ -219,7 +219,8 @@ class VectorisedAlignedOperator(VectorisedOperator):
             both = concat(pair, [1] * len(pair))
             held[window, code] = combine(both, np.zeros(len(pair), dtype=np.int64), 1)
             last = min(window + self._size - 1, MAX_WATERMARK)
-            self._results.fired_again(code, window, last, held[window, code], batch, at)
+            codes, starts, lasts, cause = np.array([[code], [window], [last], [at]])
+            self._results.placed(codes, starts, lasts, held[window, code], batch, cause)
         self._open(start)
         self._slices.add(start, Part(np.array([code], dtype=np.int64), row))
 
@@ -268,7 +269,7 @@ class VectorisedAlignedOperator(VectorisedOperator):
         lasts = np.where(
             starts > beyond, MAX_WATERMARK, np.minimum(starts, beyond) + self._size - 1
         )
-        self._results.fired(codes[order], starts, lasts, take(columns, order))
+        self._results.placed(codes[order], starts, lasts, take(columns, order))
 
 
 def _step_down(stamps: Any, agenda: Agenda) -> Longs:

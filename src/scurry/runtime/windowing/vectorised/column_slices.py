@@ -55,17 +55,26 @@ class CodedKeys:
             assert found is not None
         return found
 
-    def read_codes(self, data: bytes) -> Longs:
-        """The codes of stored keys."""
-        keys = KeyCodes.unpack(data)
-        if isinstance(keys, np.ndarray) and not self.keys.numbered:
-            return keys
-        found = self.keys.codes(list(keys))
-        if found is None:
-            self._renumber()
-            found = self.keys.codes(list(keys))
-            assert found is not None
-        return found
+    def read(self, records: list[bytes]) -> list[Part]:
+        """Stored rows, when nothing is held yet."""
+        found = [_unpacked(record) for record in records]
+        if not all(isinstance(keys, np.ndarray) for keys, _ in found):
+            self.keys.number()
+        parts = []
+        for keys, columns in found:
+            if isinstance(keys, np.ndarray) and not self.keys.numbered:
+                parts.append(Part(keys, columns))
+            else:
+                plain = keys.tolist() if isinstance(keys, np.ndarray) else keys
+                codes = self.keys.codes(plain)
+                assert codes is not None
+                parts.append(Part(codes, columns))
+        return parts
+
+    def packed(self, part: Part) -> bytes:
+        """Rows as they are stored."""
+        keys = self.keys.pack(part.codes)
+        return len(keys).to_bytes(4, "big") + keys + pack_columns(part.columns)
 
     def _renumber(self) -> None:
         """Number the keys, from the beginning."""
@@ -102,10 +111,11 @@ class ColumnSlices(CodedKeys, SliceIndex):
 
     def begin(self) -> list[int] | None:
         found = super().begin()
-        for start in found or ():
-            parts = [self._read(record) for _, record in self._records(start)]
-            self._held[start] = parts
-            self._sizes[start] = len(parts), sum(len(part.codes) for part in parts)
+        records = [(start, data) for start in found or () for _, data in self._records(start)]
+        for (start, _), part in zip(records, self.read([data for _, data in records]), strict=True):
+            self._held.setdefault(start, []).append(part)
+            count, rows = self._sizes.get(start, (0, 0))
+            self._sizes[start] = count + 1, rows + len(part.codes)
         return found
 
     def add(self, start: int, part: Part) -> None:
@@ -142,15 +152,7 @@ class ColumnSlices(CodedKeys, SliceIndex):
                     whole, records, rows = everything, 0, 0
             self._fresh[start] = [whole]
             self._sizes[start] = records + 1, rows + len(whole.codes)
-            yield self.name, row_of(start) + epoch, self._record(whole)
-
-    def _record(self, part: Part) -> bytes:
-        keys = self.keys.pack(part.codes)
-        return len(keys).to_bytes(4, "big") + keys + pack_columns(part.columns)
-
-    def _read(self, record: bytes) -> Part:
-        end = 4 + int.from_bytes(record[:4], "big")
-        return Part(self.read_codes(record[4:end]), unpack_columns(memoryview(record)[end:]))
+            yield self.name, row_of(start) + epoch, self.packed(whole)
 
     def settle(self) -> None:
         """The changes are in the store now."""
@@ -186,3 +188,8 @@ def _whole(parts: list[Part]) -> Part:
     columns = concat([part.columns for part in parts], [len(part.codes) for part in parts])
     (distinct,), inverse = groups_of(codes)
     return Part(distinct, combine(columns, inverse, len(distinct)))
+
+
+def _unpacked(record: bytes) -> tuple[Any, Columns]:
+    end = 4 + int.from_bytes(record[:4], "big")
+    return KeyCodes.unpack(record[4:end]), unpack_columns(memoryview(record)[end:])

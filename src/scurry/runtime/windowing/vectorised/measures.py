@@ -61,7 +61,8 @@ class Measures:
 
     def results(self, columns: Columns) -> list[pa.Array | list[Any]]:
         """The results of the aggregates, a column each."""
-        return [self._result(one, columns) for one in self.aggregates]
+        with np.errstate(invalid="ignore", over="ignore"):
+            return [self._result(one, columns) for one in self.aggregates]
 
     def _result(self, one: Aggregate, columns: Columns) -> pa.Array | list[Any]:
         if one == Aggregate("count"):

@@ -28,27 +28,28 @@ class Results:
         #: per piece: codes, starts, last instants, wm, pos, tick
         self._beside: list[tuple[Any, ...]] = []
 
-    def fired(self, codes: Longs, starts: Longs, lasts: Longs, columns: Columns) -> None:
-        """Windows fire because time has reached their last instants."""
-        ticks = np.full(len(codes), TIMER_TICK, dtype=np.int64)
-        self._add(columns, (codes, starts, lasts, lasts - 1, lasts, ticks))
-
-    def fired_again(
-        self, code: int, start: int, last: int, columns: Columns, batch: Batch, at: int
+    def placed(
+        self,
+        codes: Longs,
+        starts: Longs,
+        lasts: Longs,
+        columns: Columns,
+        batch: Batch | None = None,
+        at: Longs | None = None,
     ) -> None:
-        """A window fires again, because of record ``at`` of ``batch``."""
-        places = []
-        for name in _PLACES:
-            column = getattr(batch, name)
-            nowhere = 0 if name == "tick" else MIN_WATERMARK
-            places.append(nowhere if column is None else int(column[at]))
-        beside = (code, start, last, *places)
-        self._add(columns, tuple(np.array([value], dtype=np.int64) for value in beside))
-
-    def _add(self, columns: Columns, beside: tuple[Any, ...]) -> None:
+        """Windows fire: because of the record of ``batch`` that ``at`` says, or, where that is -1
+        or not given, because time has reached their last instants."""
+        ticks = np.full(len(codes), TIMER_TICK, dtype=np.int64)
+        places = [lasts - 1, lasts, ticks]
+        if batch is not None and at is not None and (at >= 0).any():
+            for number, name in enumerate(_PLACES):
+                column = getattr(batch, name)
+                nowhere = 0 if name == "tick" else MIN_WATERMARK
+                caused = np.full(len(at), nowhere) if column is None else column[at]
+                places[number] = np.where(at >= 0, caused, places[number])
         self._columns.append(columns)
-        self._sizes.append(len(beside[0]))
-        self._beside.append(beside)
+        self._sizes.append(len(codes))
+        self._beside.append((codes, starts, lasts, *places))
 
     def batch(self) -> Batch | None:
         """All of it, as columns where there is a column type for everything."""

@@ -66,7 +66,8 @@ def groups_of(*ids: Longs) -> tuple[list[Longs], Longs]:
 
 def combine(columns: Columns, inverse: Longs, groups: int) -> Columns:
     """Rows of the same group combined into one."""
-    return {name: _combined(name, column, inverse, groups) for name, column in columns.items()}
+    with np.errstate(invalid="ignore"):
+        return {name: _combined(name, column, inverse, groups) for name, column in columns.items()}
 
 
 def _combined(name: str, column: Array, inverse: Longs, groups: int) -> Array:
@@ -75,8 +76,7 @@ def _combined(name: str, column: Array, inverse: Longs, groups: int) -> Array:
         return _extreme(how, column, inverse, groups)
     if column.dtype == np.float64:
         special = np.zeros(groups)
-        with np.errstate(invalid="ignore"):
-            np.add.at(special, inverse, column)
+        np.add.at(special, inverse, column)
         return special
     if how in ("sum", "limb") and column.dtype != object and len(column):
         largest = max(abs(int(column.min())), abs(int(column.max())))

@@ -1,0 +1,198 @@
+"""Open sessions as columns: the state of the vectorised session operator.
+
+In memory all open sessions of a slot are one table, sorted by key and start. In the store they lie
+by the time they end. What a micro-batch has changed is added there as new rows; nothing is looked
+up or replaced, because sessions only grow: of the rows of a key, one that lies within another is an
+earlier version of it. When time has passed, whole spans of ends are deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scurry.runtime.batch import MAX_WATERMARK, Longs
+from scurry.runtime.windowing.slices import SliceIndex, row_of
+from scurry.runtime.windowing.vectorised.column_slices import CodedKeys, Part
+from scurry.runtime.windowing.vectorised.exact import Array
+from scurry.runtime.windowing.vectorised.key_codes import KeyCodes
+from scurry.runtime.windowing.vectorised.partials import (
+    Columns,
+    concat,
+    take,
+)
+from scurry.state.journal import Change
+from scurry.state.slot_store import SlotStore
+
+#: Ends are stored in spans of at least this many milliseconds.
+_SPAN = 10_000
+_START, _LAST = "@start", "@last"
+
+
+@dataclass
+class Sessions:
+    """Sessions in columns; ``lasts`` are their last instants."""
+
+    codes: Longs
+    starts: Longs
+    lasts: Longs
+    columns: Columns
+    #: whether they have fired, and whether the store does not know them as they are
+    fired: Array
+    dirty: Array
+
+    @classmethod
+    def none(cls) -> Sessions:
+        """No sessions."""
+        empty, no = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
+        return cls(empty, empty, empty, {}, no, no)
+
+    @classmethod
+    def fresh(cls, codes: Longs, starts: Longs, lasts: Longs, columns: Columns) -> Sessions:
+        """Sessions that have not fired yet and are not stored."""
+        size = len(codes)
+        fired, dirty = np.zeros(size, dtype=bool), np.ones(size, dtype=bool)
+        return cls(codes, starts, lasts, columns, fired, dirty)
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self.codes)
+
+    def take(self, index: Any) -> Sessions:
+        """Those at ``index``."""
+        columns = take(self.columns, index)
+        beside = (self.codes, self.starts, self.lasts, self.fired, self.dirty)
+        codes, starts, lasts, fired, dirty = (column[index] for column in beside)
+        return Sessions(codes, starts, lasts, columns, fired, dirty)
+
+    @classmethod
+    def of_all(cls, parts: list[Sessions]) -> Sessions:
+        """The sessions of all parts."""
+        parts = [part for part in parts if part.size]
+        if not parts:
+            return cls.none()
+        if len(parts) == 1:
+            return parts[0]
+        columns = concat([part.columns for part in parts], [part.size for part in parts])
+        names = ("codes", "starts", "lasts", "fired", "dirty")
+        beside = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        return cls(columns=columns, **beside)
+
+
+class SessionColumns(CodedKeys, SliceIndex):
+    """The open sessions of one operator and slot."""
+
+    def __init__(self, name: str, store: SlotStore, gap: int, lateness: int) -> None:
+        SliceIndex.__init__(self, name, store)
+        CodedKeys.__init__(self, store.max_parallelism)
+        self._span = max(_SPAN, 4 * gap)
+        self._lateness = lateness
+        self.open = Sessions.none()
+        #: before this watermark no stored span of ends is over
+        self._next_end = MAX_WATERMARK + 1
+
+    def load(self, watermark: int) -> None:
+        """A micro-batch starts: read the sessions, if memory does not have them."""
+        spans = self.begin()
+        if spans is None:
+            return
+        records = [found for span in spans for found in self._records(span)]
+        parts = [_sessions(part) for part in self.read([data for _, data in records])]
+        epochs = [
+            np.full(part.size, int.from_bytes(address[8:16], "big"))
+            for (address, _), part in zip(records, parts, strict=True)
+        ]
+        everything = Sessions.of_all(parts)
+        if everything.size:
+            self.open = _newest(everything, np.concatenate(epochs))
+            self.open.fired = self.open.lasts <= watermark
+            self.open.dirty = np.zeros(self.open.size, dtype=bool)
+        self._look_ahead()
+        self.end(watermark)
+
+    def replace(self, gone: Array, new: list[Sessions]) -> None:
+        """Take out the sessions where ``gone`` is true, put others in."""
+        kept = self.open.take(~gone) if gone.any() else self.open
+        whole = Sessions.of_all([kept, *new])
+        order = np.argsort(whole.codes, kind="stable")
+        self.open = whole.take(order)
+
+    def end(self, watermark: int) -> None:
+        """Forget sessions that no element can join any more."""
+        over = self.open.lasts <= watermark - self._lateness
+        if watermark == MAX_WATERMARK:
+            over[:] = True
+        if over.any():
+            self.open = self.open.take(~over)
+        if self._next_end <= watermark:
+            assert self._stored is not None
+            for span in [span for span in self._stored if self._end_of(span) <= watermark]:
+                self.drop(span)
+            self._look_ahead()
+
+    def _end_of(self, span: int) -> int:
+        return min(span + self._span - 1 + self._lateness, MAX_WATERMARK)
+
+    def _look_ahead(self) -> None:
+        assert self._stored is not None
+        self._next_end = min(map(self._end_of, self._stored), default=MAX_WATERMARK + 1)
+
+    def _forget_slice(self, start: int) -> None:
+        """Nothing in memory is held by span."""
+
+    def changes(self) -> Iterator[Change]:
+        yield from self._deletions()
+        changed = self.open.take(self.open.dirty)
+        if not changed.size:
+            return
+        epoch = self._slot.epoch.to_bytes(8, "big")
+        spans = changed.lasts // self._span
+        for number in np.unique(spans).tolist():
+            part = changed.take(spans == number)
+            columns = {**part.columns, _START: part.starts, _LAST: part.lasts}
+            record = self.packed(Part(part.codes, columns))
+            yield self.name, row_of(number * self._span) + epoch, record
+
+    def settle(self) -> None:
+        """The changes are in the store now."""
+        assert self._stored is not None
+        self._dropped.clear()
+        spans = np.unique(self.open.lasts[self.open.dirty] // self._span)
+        self._stored.update((spans * self._span).tolist())
+        self.open.dirty = np.zeros(self.open.size, dtype=bool)
+        self._look_ahead()
+        self._tidy(self.open.size)
+
+    def forget(self) -> None:
+        super().forget()
+        self.open = Sessions.none()
+        self.keys = KeyCodes(self._max_parallelism)
+
+    def _translate(self, translate: Any) -> None:
+        self.open.codes = translate(self.open.codes)
+        order = np.lexsort((self.open.starts, self.open.codes))
+        self.open = self.open.take(order)
+
+
+def _newest(found: Sessions, epochs: Longs) -> Sessions:
+    """Without the rows that lie within another of the same key, and older ones of the same span."""
+    order = np.lexsort((-epochs, -found.lasts, found.starts, found.codes))
+    found = found.take(order)
+    codes = found.codes
+    begins = np.flatnonzero(np.concatenate(([True], codes[1:] != codes[:-1])))
+    kept = np.ones(found.size, dtype=bool)
+    for begin, end in zip(begins.tolist(), [*begins[1:].tolist(), found.size], strict=True):
+        if end - begin > 1:
+            furthest = np.maximum.accumulate(found.lasts[begin:end])
+            kept[begin + 1 : end] = found.lasts[begin + 1 : end] > furthest[:-1]
+    return found.take(kept)
+
+
+def _sessions(part: Part) -> Sessions:
+    columns = dict(part.columns)
+    starts, lasts = columns.pop(_START), columns.pop(_LAST)
+    return Sessions.fresh(part.codes, starts, lasts, columns)

@@ -1,0 +1,117 @@
+"""Sessions of one key, an element at a time: for elements out of order, and late ones.
+
+What sessions hold are lists of plain numbers here, in the order of the columns they come from.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from scurry.functions.window_aggregates import less
+from scurry.runtime.batch import MAX_WATERMARK
+from scurry.runtime.windowing.vectorised.exact import Array
+from scurry.runtime.windowing.vectorised.partials import Columns, objects
+
+Combine = Callable[[Any, Any], Any]
+#: start, last instant, whether it has fired, what it holds
+Session = list[Any]
+
+
+class Walk:
+    """Goes through the elements of keys; collects what fires, and which elements are late."""
+
+    def __init__(self, gap: int, lateness: int, names: list[str]) -> None:
+        self._gap, self._lateness = gap, lateness
+        self._ways = [_way(name) for name in names]
+        #: code, session as it was when it fired, the record it fired for (None: time passed)
+        self.fired: list[tuple[int, Session, int | None]] = []
+        self.late: list[int] = []
+
+    def key(
+        self, code: int, sessions: list[Session], elements: list[tuple[int, int, int, list[Any]]]
+    ) -> list[Session]:
+        """The sessions of a key after ``elements``: number, timestamp, watermark, values."""
+        for at, stamp, mark, values in elements:
+            sessions = self._passed(code, sessions, mark)
+            last = min(stamp + self._gap - 1, MAX_WATERMARK)
+            low = high = bisect_right(sessions, last + 1, key=_start)
+            while low and sessions[low - 1][1] >= stamp - 1:
+                low -= 1
+            merged: Session = [stamp, last, False, values]
+            for other in reversed(sessions[low:high]):
+                held = [
+                    way(a, b) for way, a, b in zip(self._ways, other[3], merged[3], strict=True)
+                ]
+                merged = [min(other[0], merged[0]), max(other[1], merged[1]), False, held]
+            if self._cleanup(merged) <= mark:
+                self.late.append(at)
+                continue
+            sessions[low:high] = [merged]
+            if merged[1] <= mark:
+                merged[2] = True
+                self.fired.append((code, list(merged), at))
+        return sessions
+
+    def _passed(self, code: int, sessions: list[Session], mark: int) -> list[Session]:
+        over = 0
+        for session in sessions:
+            if session[1] > mark:
+                break
+            if not session[2]:
+                session[2] = True
+                self.fired.append((code, list(session), None))
+            over += self._cleanup(session) <= mark
+        return sessions[over:]
+
+    def _cleanup(self, session: Session) -> int:
+        return int(min(session[1] + self._lateness, MAX_WATERMARK))
+
+
+def values_of(columns: Columns, names: list[str], index: Any) -> list[list[Any]]:
+    """Rows of columns as lists."""
+    return list(map(list, zip(*(columns[name][index].tolist() for name in names), strict=True)))
+
+
+def columns_of(values: list[list[Any]], names: list[str], like: Columns) -> Columns:
+    """Lists as columns again."""
+    lists = list(zip(*values, strict=True)) if values else [()] * len(names)
+    return {
+        name: _column(list(column), like[name]) for name, column in zip(names, lists, strict=True)
+    }
+
+
+def _column(values: list[Any], like: Array) -> Array:
+    if like.dtype == object:
+        return objects(values)
+    try:
+        return np.array(values, dtype=like.dtype)
+    except OverflowError:
+        return objects(values)
+
+
+def _start(session: Session) -> Any:
+    return session[0]
+
+
+def _way(name: str) -> Combine:
+    return {"min": _least, "max": _greatest}.get(name.partition(":")[0], _sum)
+
+
+def _sum(a: Any, b: Any) -> Any:
+    return a + b
+
+
+def _least(a: Any, b: Any) -> Any:
+    if a is None or b is None:
+        return b if a is None else a
+    return b if less(b, a) else a
+
+
+def _greatest(a: Any, b: Any) -> Any:
+    if a is None or b is None:
+        return b if a is None else a
+    return b if less(a, b) else a
