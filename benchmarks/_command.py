@@ -19,12 +19,14 @@ def run_all(
     events: int,
     keys: int,
     only: Sequence[str],
+    module: str = "",
 ) -> None:
-    """Measure ``contenders``, or those of ``only``; ends the process with 1 if one failed."""
+    """Measure ``contenders``, or those of ``only``; ends the process with 1 if one failed.
+    ``module`` is what to run to get the same again, if it is not called like the results."""
     results: list[Result] = []
     absent: dict[str, str] = {}
     failed = False
-    command = f"python -m benchmarks.{name} --events {events} --keys {keys}"
+    command = f"python -m benchmarks.{module or name} --events {events} --keys {keys}"
     for contender in contenders:
         if only and contender.name not in only:
             continue

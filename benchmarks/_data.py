@@ -20,6 +20,9 @@ import pyarrow.parquet as pq
 FILE_ROWS = 200_000
 GROUP_ROWS = 100_000
 _STEP = 7919
+#: Rows of a key in one of its turns, and turns until it is the same keys' again.
+BURST = 10
+_TURNS = 20
 
 
 def keys_of(first: int, rows: int, keys: int) -> npt.NDArray[np.int64]:
@@ -27,10 +30,32 @@ def keys_of(first: int, rows: int, keys: int) -> npt.NDArray[np.int64]:
     return (np.arange(first, first + rows, dtype=np.int64) * _STEP) % keys
 
 
-def table(first: int, rows: int, keys: int) -> pa.Table:
+def bursts_of(first: int, rows: int, keys: int) -> npt.NDArray[np.int64]:
+    """The same where a twentieth of the keys take turns, each with :data:`BURST` rows a turn."""
+    at = np.arange(first, first + rows, dtype=np.int64)
+    active = keys // _TURNS
+    turn = at // (active * BURST) % _TURNS
+    return at * _STEP % active + turn * active
+
+
+def bursts(events: int, keys: int) -> int:
+    """How many turns of a key there are in the first ``events`` rows."""
+    active = keys // _TURNS
+    whole, rest = divmod(events, active * BURST)
+    return whole * active + min(rest, active)
+
+
+def table(first: int, rows: int, keys: int, bursts: bool = False) -> pa.Table:
     """``rows`` rows from row ``first`` on."""
     at = np.arange(first, first + rows, dtype=np.int64)
-    return pa.table({"key": keys_of(first, rows, keys), "value": at % 1000, "ts": at})
+    key = (bursts_of if bursts else keys_of)(first, rows, keys)
+    return pa.table({"key": key, "value": at % 1000, "ts": at})
+
+
+def values(events: int) -> int:
+    """What the values of the first ``events`` rows add up to."""
+    whole, rest = divmod(events, 1000)
+    return whole * 499_500 + rest * (rest - 1) // 2
 
 
 def whole_files(events: int) -> int:
@@ -38,29 +63,31 @@ def whole_files(events: int) -> int:
     return -(-events // FILE_ROWS) * FILE_ROWS
 
 
-def parquet(root: Path, events: int, keys: int) -> Path:
+def parquet(root: Path, events: int, keys: int, bursts: bool = False) -> Path:
     """A directory of Parquet files with the first ``events`` rows."""
-    pool = root / f"keyed-{keys}-keys-{FILE_ROWS}-a-file"
-    view = root / f"keyed-{keys}-keys-{events}-events"
+    kind = "bursts" if bursts else "keyed"
+    pool = root / f"{kind}-{keys}-keys-{FILE_ROWS}-a-file"
+    view = root / f"{kind}-{keys}-keys-{events}-events"
     pool.mkdir(parents=True, exist_ok=True)
     view.mkdir(exist_ok=True)
     for first in range(0, events, FILE_ROWS):
         file = pool / f"part-{first // FILE_ROWS:05d}.parquet"
         if not file.exists():
             draft = file.with_suffix(".draft")
-            pq.write_table(table(first, FILE_ROWS, keys), draft, row_group_size=GROUP_ROWS)
+            pq.write_table(table(first, FILE_ROWS, keys, bursts), draft, row_group_size=GROUP_ROWS)
             draft.replace(file)
         if not (view / file.name).exists():
             os.link(file, view / file.name)
     return view
 
 
-def csv(root: Path, events: int, keys: int) -> Path:
+def csv(root: Path, events: int, keys: int, bursts: bool = False) -> Path:
     """The same rows as CSV without a header, for engines that have no Parquet reader."""
-    view = root / f"keyed-{keys}-keys-{events}-events-csv"
+    kind = "bursts" if bursts else "keyed"
+    view = root / f"{kind}-{keys}-keys-{events}-events-csv"
     view.mkdir(parents=True, exist_ok=True)
     bare = pyarrow.csv.WriteOptions(include_header=False)
-    for file in sorted(parquet(root, events, keys).iterdir()):
+    for file in sorted(parquet(root, events, keys, bursts).iterdir()):
         target = view / f"{file.stem}.csv"
         if not target.exists():
             draft = view / f".{target.name}"

@@ -64,20 +64,23 @@ def start(frame: DataFrame, work: Path, counted: str | None) -> StreamingQuery:
     return writer.trigger(availableNow=True).start()
 
 
-def follow(query: StreamingQuery, measurement: Measurement, counts: bool) -> None:
-    """Wait for the end of ``query`` and report it; its batches are the marks."""
+def follow(query: StreamingQuery, measurement: Measurement, counts: bool, extra: int = 0) -> None:
+    """Wait for the end of ``query`` and report it; its batches are the marks. ``extra`` events at
+    the end of the input are no part of it."""
     while query.isActive:
         measurement.show(sum(progress["numInputRows"] for progress in query.recentProgress))
         time.sleep(_POLL_SECONDS)
     query.awaitTermination()
     events = rows = checksum = 0
+    total = sum(progress["numInputRows"] for progress in query.recentProgress) - extra
     for progress in query.recentProgress:
         if not progress["numInputRows"]:
             continue
         events += progress["numInputRows"]
         rows += progress["observedMetrics"]["output"]["rows"]
         checksum += progress["observedMetrics"]["output"]["total"] or 0
-        measurement.mark(events, _end_of(progress))
+        measurement.mark(min(events, total), _end_of(progress))
+    events -= extra
     measurement.finish(events=events, output_rows=rows, checksum=checksum if counts else None)
 
 

@@ -127,7 +127,7 @@ def settings(options: Any) -> Configuration:
 
 def main(job: Callable[[DataStream, str], DataStream] | None = None) -> None:
     """Run a job over the events and report."""
-    options = _options()
+    options = options_of()
     # read by PyFlink when the environment is made
     os.environ["_python_worker_execution_mode"] = "process"  # noqa: SIM112
     # the interpreter inside the JVM finds its packages nowhere else
@@ -162,7 +162,8 @@ def main(job: Callable[[DataStream, str], DataStream] | None = None) -> None:
     )
 
 
-def _options() -> Any:
+def options_of() -> Any:
+    """What was given on the command line."""
     parser = Options()
     parser.add_argument("--mode", choices=("process", "thread"), default="process")
     parser.add_argument("--backend", choices=("rocksdb", "hashmap"), default="hashmap")

@@ -82,8 +82,10 @@ def keyed_count(events: DataStream, value_bytes: int = 0) -> DataStream:
     return events.key_by(lambda event: event[0]).process(function)
 
 
-def main(job: Callable[[DataStream], DataStream] | None = None) -> None:
-    """Run a job over the events and report; its rows end with a count."""
+def main(
+    job: Callable[[DataStream], DataStream] | None = None, sink: SummingSink | None = None
+) -> None:
+    """Run a job over the events and report; without a ``sink`` its rows end with a count."""
     parser = Options()
     parser.add_argument("--batch", type=int, default=1_000_000, help="events per micro-batch")
     parser.add_argument("--value-bytes", type=int, default=0, help="0: the count is the value")
@@ -91,7 +93,7 @@ def main(job: Callable[[DataStream], DataStream] | None = None) -> None:
     parser.add_argument("--backend", choices=("disk", "memory"), default="disk")
     options = parser.parse_args()
     measurement = Measurement()
-    sink = SummingSink()
+    sink = sink or SummingSink()
     written = 0
 
     def on_progress(progress: Any) -> None:

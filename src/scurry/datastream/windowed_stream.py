@@ -8,7 +8,7 @@ compute, and give a stream again. Results carry the last timestamp of their wind
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scurry.common.errors import ProgramError
@@ -28,7 +28,13 @@ from scurry.functions import (
     adapters,
 )
 from scurry.functions.aggregations import FieldAggregation
-from scurry.functions.window_aggregates import Aggregate, WithWindow, WithWindowOnly, several
+from scurry.functions.window_aggregates import (
+    Aggregate,
+    Aggregates,
+    WithWindow,
+    WithWindowOnly,
+    several,
+)
 from scurry.plan import nodes
 from scurry.windowing.assigners import WindowAssigner
 from scurry.windowing.basic_triggers import NeverTrigger
@@ -127,7 +133,7 @@ class Windowing:
 
     def aggregate(
         self,
-        aggregate_function: AggregateFunction | Aggregate,
+        aggregate_function: AggregateFunction | Aggregate | Sequence[Aggregate],
         window_function: Any = None,
         accumulator_type: Any = None,
         output_type: Any = None,
@@ -136,21 +142,23 @@ class Windowing:
         """Aggregate elements as they come; with ``window_function`` the result goes through it when
         the window fires. ``accumulator_type`` is accepted and not needed.
 
-        One or more built-in aggregates (:mod:`scurry.datastream.aggregates`) may be given instead,
+        Built-in aggregates (:mod:`scurry.datastream.aggregates`) may be given instead, one or more:
         ``aggregate(agg.count(), agg.sum(1))``. Results are then tuples: the key (not for
-        ``window_all``), start and end of the window, the aggregates. A ``window_function`` is
-        given the tuple of the aggregates alone."""
+        ``window_all``), start and end of the window, the aggregates. Given as a list they may be
+        followed by a ``window_function``, which gets a tuple of the aggregates alone."""
         if isinstance(aggregate_function, Aggregate):
             given = [aggregate_function, window_function, accumulator_type, output_type, *more]
-            output_type = None if isinstance(output_type, Aggregate) else output_type
-            function = None if isinstance(window_function, Aggregate) else window_function
-            chosen = several(one for one in given if one is not function and one is not output_type)
-            if function is None:
-                function = WithWindow() if self._keyed else WithWindowOnly()
-            return self._windowed(f"aggregate {chosen!r}", chosen, function, output_type)
+            return self._built_in(several(given), None, None)
+        if isinstance(aggregate_function, (list, tuple)):
+            return self._built_in(several(aggregate_function), window_function, output_type)
         kinds = (AggregateFunction,)
         incremental = adapters.window_function(aggregate_function, kinds, "aggregate")
         return self._windowed("aggregate", incremental, window_function, output_type)
+
+    def _built_in(self, chosen: Aggregates, function: Any, output_type: Any) -> DataStream:
+        if function is None:
+            function = WithWindow() if self._keyed else WithWindowOnly()
+        return self._windowed(f"aggregate {chosen!r}", chosen, function, output_type)
 
     def sum(self, position_to_sum: int | str = 0) -> DataStream:
         """The sum of a field, in the first element of the window."""

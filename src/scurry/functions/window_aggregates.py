@@ -260,11 +260,13 @@ class WithWindowOnly(AllWindowFunction[Any, Any, Any]):
 def several(given: Iterable[Any]) -> Aggregates:
     """The aggregates among the arguments of ``aggregate``, all of which must be such."""
     chosen = [one for one in given if one is not None]
+    if not chosen:
+        raise ProgramError("aggregate was given an empty list; name at least one aggregate.")
     for one in chosen:
         if not isinstance(one, Aggregate):
             raise ProgramError(
-                f"aggregate was given {shorten(one)} after a built-in aggregate; give only "
-                "aggregates such as sum(1), and a window function by name: window_function=..."
+                f"aggregate was given {shorten(one)} among built-in aggregates. A window function "
+                "follows a list of them: aggregate([count(), sum(1)], window_function)."
             )
     return Aggregates(chosen)
 
