@@ -12,6 +12,7 @@ from tests.transcripts.test_transcripts import TRANSCRIPTS, expected_of, program
 
 from scurry.common import Duration, Time, WatermarkStrategy
 from scurry.datastream import OutputTag, StreamExecutionEnvironment
+from scurry.datastream import aggregates as agg
 from scurry.datastream.window import (
     AfterCount,
     AfterWatermark,
@@ -66,6 +67,31 @@ def windows(env: StreamExecutionEnvironment) -> Any:
     streams = [counted, counted.get_side_output(LATE), sliding.reduce(add), early.reduce(add)]
     named = [s.map(lambda row, at=at: (at, row)) for at, s in enumerate(streams)]
     return reduce(lambda a, b: a.union(b), [*named, second.sum(2).map(lambda row: (9, row))])
+
+
+def aggregates(env: StreamExecutionEnvironment) -> Any:
+    """Built-in aggregates over windows of three kinds."""
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(
+        Duration.of_millis(30)
+    ).with_timestamp_assigner(lambda event, _: event[1])
+    stream = env.from_collection(EVENTS).assign_timestamps_and_watermarks(strategy)
+    keyed = stream.key_by(lambda event: event[0])
+    kinds = [
+        TumblingEventTimeWindows.of(Time.milliseconds(20)),
+        SlidingEventTimeWindows.of(Time.milliseconds(30), Time.milliseconds(20)),
+        EventTimeSessionWindows.with_gap(Time.milliseconds(9)),
+    ]
+    totals = [
+        keyed.window(kind).allowed_lateness(40).aggregate(agg.count(), agg.sum(2)) for kind in kinds
+    ]
+    named = [s.map(lambda row, at=at: (at, row)) for at, s in enumerate(totals)]
+    return reduce(lambda a, b: a.union(b), named)
+
+
+def test_built_in_aggregates(collect_cut: Callable[..., list[Any]]) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    env.get_configuration().set_boolean("scurry.windows.vectorised", False)
+    assert sorted(collect_cut(aggregates)) == sorted(collect_local(aggregates(env)))
 
 
 def test_several_windows_in_one_program(collect_cut: Callable[..., list[Any]]) -> None:
