@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scurry.datastream.async_data_stream import AsyncDataStream
 from scurry.datastream.data_stream import (
     AllWindowedStream,
     BroadcastConnectedStream,
@@ -16,6 +17,9 @@ from scurry.datastream.execution_mode import RuntimeExecutionMode
 from scurry.datastream.functions import (
     AggregateFunction,
     AllWindowFunction,
+    AsyncFunction,
+    AsyncRetryPredicate,
+    AsyncRetryStrategy,
     BroadcastProcessFunction,
     CoFlatMapFunction,
     CoMapFunction,
@@ -56,6 +60,10 @@ __all__ = [
     "AggregateFunction",
     "AllWindowFunction",
     "AllWindowedStream",
+    "AsyncDataStream",
+    "AsyncFunction",
+    "AsyncRetryPredicate",
+    "AsyncRetryStrategy",
     "BroadcastConnectedStream",
     "BroadcastProcessFunction",
     "BroadcastStream",

@@ -82,7 +82,9 @@ class Operator:
     ``open`` is called once per instance. In each micro-batch the head of a chain is first told to
     ``begin``, with the watermark the last batch ended at. Then ``process`` is called for the
     batches of records in order, and for the head ``advance`` with the watermark at the end of the
-    input; then ``finish`` for all. ``close`` is called after the last micro-batch.
+    input. Operators that hold records back are told to ``flush`` when a channel (a source
+    partition, or a slot) has no more; then ``finish`` is called for all. ``close`` is called after
+    the last micro-batch.
 
     An operator with ``two_inputs`` is always the head of a chain. Instead of ``process`` its
     ``process_ports`` is called: with the records of both inputs, merged into their order.
@@ -118,6 +120,10 @@ class Operator:
 
     def advance(self, watermark: int) -> None:
         """The watermark at the end of this micro-batch's input."""
+
+    def flush(self) -> bool:
+        """Emit what was held back; True if there was anything."""
+        return False
 
     def finish(self) -> None:
         """The micro-batch is over."""

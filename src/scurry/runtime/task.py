@@ -117,6 +117,9 @@ class Task:
 
     def finish_channel(self, marks: dict[str, int]) -> Iterator[Envelope]:
         """The current channel is complete; ``marks`` are the final watermarks of the heads."""
+        # what one operator lets go of another may hold back again
+        while any(operator.flush() for operator in self.operators.values()):
+            pass
         for router in self.routers:
             feeds = self._feeds[id(router)]
             yield from router.finish(min(feed(marks) for feed in feeds))
