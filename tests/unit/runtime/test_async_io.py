@@ -485,7 +485,7 @@ def test_strategies_are_checked(timeout: Any, strategy: Any, message: str) -> No
 def test_the_figures_of_strategies_are_checked() -> None:
     with pytest.raises(ProgramError, match="max_attempts of a retry strategy must be a number"):
         AsyncRetryStrategy.fixed_delay(0, 1, None, None)
-    with pytest.raises(ProgramError, match="multiplier of a retry strategy must be .* got -1"):
+    with pytest.raises(ProgramError, match=r"multiplier of a retry strategy must be .* got -1"):
         AsyncRetryStrategy.exponential_backoff(1, 1, 1, -1, None, None)
     with pytest.raises(ProgramError, match="A retry predicate must be callable, got 7"):
         AsyncRetryStrategy.fixed_delay(1, 1, 7, None)  # type: ignore[arg-type]
