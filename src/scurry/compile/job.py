@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+from scurry.common.errors import ProgramError
 from scurry.compile.checks import check_program
 from scurry.compile.operators import make_for
 from scurry.compile.stages import Layout, lay_out
 from scurry.compile.uids import assign_uids
 from scurry.plan.graph import Graph
 from scurry.plan.nodes import Node, Operator, Source, Timestamps
+from scurry.runtime.event_time import mark_cell
 from scurry.runtime.specs import JobSpec, OperatorSpec, SourceSpec, Wire
 
 
@@ -47,7 +48,7 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
     for node in graph.operators:
         main, side = wires.get(node, {}).get(None, ()), _side(wires.get(node, {}))
         if isinstance(node, Source):
-            sources.append(_source_spec(node, uids[node], layout, tuple(main)))
+            sources.append(_source_spec(node, uids[node], layout, tuple(main), side))
         else:
             operators[uids[node]] = OperatorSpec(
                 uid=uids[node],
@@ -79,9 +80,25 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
         operators=operators,
         stages=tuple(tuple(uids[head] for head in heads) for heads in layout.stages),
         parameters=dict(settings.parameters),
-        options={"ordered": ordered},
+        options={"ordered": ordered, "alignment": _alignment(graph, uids)},
     )
     return CompiledJob(graph, layout, uids, spec)
+
+
+def _alignment(graph: Graph, uids: Mapping[Node, str]) -> dict[str, tuple[str, int, str]]:
+    """For each source in an alignment group: the group, the drift allowed, where its mark is."""
+    found = {}
+    for node in graph.nodes:
+        if isinstance(node, Timestamps) and node.strategy.alignment is not None:
+            source = node.inputs[0]
+            if not isinstance(source, Source):
+                raise ProgramError(
+                    f"{node.name!r} ({node.location}) uses with_watermark_alignment, which can "
+                    "only hold back a source: pass the strategy to from_source(...)."
+                )
+            group, drift, _ = node.strategy.alignment
+            found[uids[source]] = (group, drift, mark_cell(uids[node]))
+    return found
 
 
 Outgoing = dict[str | None, list[Wire]]
@@ -99,7 +116,13 @@ def _side(outgoing: Outgoing) -> dict[str, tuple[Wire, ...]]:
     return {tag: tuple(wires) for tag, wires in outgoing.items() if tag is not None}
 
 
-def _source_spec(node: Source, uid: str, layout: Layout, outputs: tuple[Any, ...]) -> SourceSpec:
+def _source_spec(
+    node: Source,
+    uid: str,
+    layout: Layout,
+    outputs: tuple[Wire, ...],
+    side_outputs: Mapping[str, tuple[Wire, ...]],
+) -> SourceSpec:
     return SourceSpec(
         uid=uid,
         name=node.name,
@@ -107,4 +130,5 @@ def _source_spec(node: Source, uid: str, layout: Layout, outputs: tuple[Any, ...
         tasks=layout.parallelism[node],
         outputs=outputs,
         type_info=node.type_info,
+        side_outputs=side_outputs,
     )

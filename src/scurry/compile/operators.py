@@ -10,6 +10,7 @@ from scurry.plan import nodes
 from scurry.runtime.async_io import AsyncWaitOperator
 from scurry.runtime.broadcast import BroadcastProcessOperator, KeyedBroadcastProcessOperator
 from scurry.runtime.event_time import TimestampsOperator
+from scurry.runtime.interval_join import IntervalJoinOperator
 from scurry.runtime.keyed import KeyedCoProcessOperator, KeyedProcessOperator, ReduceOperator
 from scurry.runtime.operator import Operator
 from scurry.runtime.sinks import SinkOperator
@@ -22,7 +23,7 @@ from scurry.runtime.stateless import (
     MapOperator,
     ProcessOperator,
 )
-from scurry.runtime.windowing.operator import WindowOperator
+from scurry.runtime.windowing.choice import window_operator
 
 Make = Callable[[OperatorSpec], Operator]
 
@@ -57,8 +58,11 @@ _LOWERINGS: dict[type[nodes.Node], Callable[[Any], Make]] = {
     nodes.KeyedBroadcastProcess: lambda node: MakeOperator(
         KeyedBroadcastProcessOperator, node.function, node.descriptors
     ),
+    nodes.IntervalJoin: lambda node: MakeOperator(
+        IntervalJoinOperator, node.function, node.lower, node.upper, node.late
+    ),
     nodes.Reduce: lambda node: MakeOperator(ReduceOperator, node.function),
-    nodes.Window: lambda node: MakeOperator(WindowOperator, node.windowing),
+    nodes.Window: lambda node: MakeOperator(window_operator, node.windowing),
     nodes.Sink: lambda node: MakeOperator(SinkOperator, node.sink),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scurry.functions.checkpointed import OperatorStateStore
 from scurry.state.states import (
     AggregatingState,
     AggregatingStateDescriptor,
@@ -27,6 +28,7 @@ __all__ = [
     "ListStateDescriptor",
     "MapState",
     "MapStateDescriptor",
+    "OperatorStateStore",
     "ReadOnlyBroadcastState",
     "ReducingState",
     "ReducingStateDescriptor",

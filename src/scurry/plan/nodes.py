@@ -20,6 +20,8 @@ from scurry.functions.broadcast import (
     KeyedBroadcastProcessFunction,
 )
 from scurry.functions.co_process import CoProcessFunction, KeyedCoProcessFunction
+from scurry.functions.joins import ProcessJoinFunction
+from scurry.functions.output_tag import OutputTag
 from scurry.functions.process import KeyedProcessFunction, ProcessFunction
 from scurry.functions.transforms import (
     FilterFunction,
@@ -176,6 +178,17 @@ class Window(Operator):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class IntervalJoin(TwoInputs):
+    """Joins elements of equal keys: right ones ``lower`` to ``upper`` ms after left ones."""
+
+    function: ProcessJoinFunction
+    lower: int
+    upper: int
+    #: the side outputs of late elements, left and right
+    late: tuple[OutputTag | None, OutputTag | None]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Sink(Operator):
     """Writes records."""
 
@@ -211,4 +224,12 @@ class SideOutput(Node):
 
 
 #: Operators whose state must be found again after a restart.
-STATEFUL = (KeyedProcess, Reduce, Window, KeyedCoProcess, BroadcastProcess, KeyedBroadcastProcess)
+STATEFUL = (
+    KeyedProcess,
+    Reduce,
+    Window,
+    KeyedCoProcess,
+    BroadcastProcess,
+    KeyedBroadcastProcess,
+    IntervalJoin,
+)

@@ -20,7 +20,7 @@ import numpy as np
 
 from scurry.common.errors import ProgramError
 from scurry.functions.async_io import AsyncFunction, AsyncRetryStrategy
-from scurry.functions.contexts import FunctionContext
+from scurry.functions.contexts import FunctionContext, RuntimeContext
 from scurry.runtime.async_calls import AsyncCalls, Flight
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, Batch, Longs, pick
 from scurry.runtime.operator import TaskContext
@@ -110,7 +110,7 @@ class AsyncWaitOperator(FunctionOperator):
         group.gauge("most_at_once", self._most_at_once)
         super().open(context)
 
-    def _open_function(self, runtime: FunctionContext) -> None:
+    def open_function(self, function: Any, runtime: RuntimeContext) -> None:
         try:
             self._calls.open(runtime)
         except BaseException:

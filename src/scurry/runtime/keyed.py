@@ -45,10 +45,7 @@ class KeyedFunctionOperator(Operator):
         self._timers = KeyedTimerService(self.spec, context, self._scope, self._clock)
         self._state = KeyedRuntimeContext(self.spec, context, self._scope)
         self._context = self._make_context()
-        try:
-            self._function.open(self._state)
-        except Exception as failure:
-            raise self.failed(failure) from failure
+        self.start_function(self._function, self._state)
 
     def _make_context(self) -> KeyedContext:
         return KeyedContext(self._scope, self._timers)
@@ -200,10 +197,7 @@ class ReduceOperator(Operator):
     def open(self, context: TaskContext) -> None:
         super().open(context)
         self._table: StateTable = store_of(context).table(self.spec.uid, "reduced")
-        try:
-            self._function.open(KeyedRuntimeContext(self.spec, context, KeyScope()))
-        except Exception as failure:
-            raise self.failed(failure) from failure
+        self.start_function(self._function, KeyedRuntimeContext(self.spec, context, KeyScope()))
 
     def process(self, batch: Batch, port: int = 0) -> None:
         assert batch.keys is not None

@@ -19,7 +19,6 @@ from scurry.state.states import (
     AggregatingStateDescriptor,
     ListState,
     ListStateDescriptor,
-    MapState,
     MapStateDescriptor,
     ReducingState,
     ReducingStateDescriptor,
@@ -94,7 +93,7 @@ class KeyedRuntimeContext(RuntimeContext):
         )
         return TableListState(table, self._scope)
 
-    def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
+    def get_map_state(self, state_descriptor: MapStateDescriptor) -> TableMapState:
         name = self._name(self._check(state_descriptor, MapStateDescriptor))
         store = self._store
         table = store.part(name, lambda: MapTable(name, store.local, store.max_parallelism))

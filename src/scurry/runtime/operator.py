@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from scurry.functions.contexts import FunctionContext, KeyedStateStore, RuntimeContext
 from scurry.functions.output_tag import OutputTag
 from scurry.runtime.batch import MIN_WATERMARK, Batch, Longs
+from scurry.runtime.checkpointed import InstanceCheckpoint, OperatorStates, checkpointed
 from scurry.runtime.conform import conform
 from scurry.runtime.failures import NO_ELEMENT, function_error
 from scurry.runtime.metrics import MetricRegistry
@@ -50,10 +52,21 @@ class TaskContext:
     counters: dict[str, int] = field(default_factory=dict)
     gauges: dict[str, int] = field(default_factory=dict)
     watermarks: dict[str, int] = field(default_factory=dict)
+    #: what instances of functions keep that belongs to no key
+    operator_states: OperatorStates = field(default_factory=OperatorStates)
     #: what functions count and measure themselves
     metrics: MetricRegistry = field(default_factory=MetricRegistry)
+    #: what the user should be told
+    warnings: list[str] = field(default_factory=list)
+    _warned: set[str] = field(default_factory=set)
     #: when the next micro-batch is due even if there is nothing to read
     wake: int | None = None
+
+    def warn(self, text: str) -> None:
+        """Tell the user something, once per job."""
+        if text not in self._warned:
+            self._warned.add(text)
+            self.warnings.append(text)
 
     def wake_at(self, time: int) -> None:
         """Ask for a micro-batch at processing time ``time``, whether there are records or not."""
@@ -67,11 +80,13 @@ class TaskContext:
         """What there is to report of this micro-batch; counters start again at zero."""
         counters, self.counters = self.counters, {}
         wake, self.wake = self.wake, None
+        warnings, self.warnings = self.warnings, []
         return {
             "counters": counters,
             "gauges": self.gauges,
             "watermarks": self.watermarks,
             "wake": wake,
+            "warnings": warnings,
             "metrics": self.metrics.report(),
         }
 
@@ -97,6 +112,7 @@ class Operator:
         self.context: TaskContext
         self._consumers: list[Consumer] = []
         self._side: dict[str, list[Consumer]] = {}
+        self._checkpoint: InstanceCheckpoint | None = None
 
     def wire(self, consumers: list[Consumer], side: dict[str, list[Consumer]]) -> None:
         """Connect the outputs."""
@@ -106,6 +122,42 @@ class Operator:
     def open(self, context: TaskContext) -> None:
         """Prepare for the first batch."""
         self.context = context
+
+    def start_function(self, function: Any, runtime: RuntimeContext) -> None:
+        """Start a user function: its operator state first, if it has any, then ``open``."""
+        try:
+            keyed = None if isinstance(runtime, FunctionContext) else runtime
+            self.start_checkpointed(function, keyed)
+            self.open_function(function, runtime)
+        except Exception as failure:
+            raise self.failed(failure) from failure
+
+    def open_function(self, function: Any, runtime: RuntimeContext) -> None:
+        """Call ``open``."""
+        function.open(runtime)
+
+    def start_checkpointed(self, function: Any, keyed: KeyedStateStore | None = None) -> None:
+        """Give ``function`` its operator state, if it has any."""
+        inner = checkpointed(function)
+        if inner is not None:
+            states = self.context.operator_states
+            self._checkpoint = InstanceCheckpoint(
+                self.spec.name, self.spec.uid, inner, states, keyed
+            )
+            self._checkpoint.initialize()
+
+    @property
+    def checkpointed(self) -> bool:
+        """Whether the operator's function has operator state."""
+        return self._checkpoint is not None
+
+    def snapshot(self) -> None:
+        """The micro-batch is over: keep the function's operator state, if it has any."""
+        if self._checkpoint is not None:
+            try:
+                self._checkpoint.snapshot(self.context.batch, self.context.now)
+            except Exception as failure:
+                raise self.failed(failure) from failure
 
     def begin(self, watermark: int) -> None:
         """A micro-batch starts, at this watermark."""

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from scurry.runtime.batch import Batch, concat
 from scurry.runtime.blobs import encode_batch
 from scurry.runtime.envelope import DATA, WATERMARK, Envelope
+from scurry.runtime.event_time import Mark
 from scurry.runtime.failures import NO_ELEMENT, function_error
 from scurry.runtime.operator import TaskContext
 from scurry.runtime.partitioners import Destination
 from scurry.runtime.specs import JobSpec, OperatorSpec, SourceSpec, Wire
 
+_IDLE = b"idle"
 #: Records of one slot are gathered up to this number before they become a blob.
 BLOB_ROWS = 65_536
 
@@ -99,13 +101,18 @@ class Router:
         ready, self._ready = self._ready, []
         yield from ready
 
-    def finish(self, watermark: int) -> Iterator[Envelope]:
-        """The channel's records of this micro-batch are complete, its watermark is known."""
+    def finish(self, mark: Mark) -> Iterator[Envelope]:
+        """The channel's records of this micro-batch are complete, its mark is known."""
         for slot in sorted(self._waiting):
             self._seal(slot)
         yield from self.drain()
         for slot in range(self._target.parallelism):
-            yield self._envelope(slot, WATERMARK, watermark, b"")
+            yield self._envelope(slot, WATERMARK, mark.watermark, _IDLE if mark.idle else b"")
+
+
+def mark_of(envelope: Envelope) -> Mark:
+    """The mark that a WATERMARK envelope carries."""
+    return Mark(envelope.watermark, envelope.payload == _IDLE)
 
 
 def sender_of(channel: str) -> str:

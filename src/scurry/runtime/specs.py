@@ -54,6 +54,7 @@ class SourceSpec:
     tasks: int
     outputs: tuple[Wire, ...]
     type_info: TypeInformation | None = None
+    side_outputs: Mapping[str, tuple[Wire, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

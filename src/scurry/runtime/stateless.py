@@ -42,13 +42,7 @@ class FunctionOperator(Operator):
             context.parameters,
             context.metrics.group(spec),
         )
-        try:
-            self._open_function(runtime)
-        except Exception as failure:
-            raise self.failed(failure) from failure
-
-    def _open_function(self, runtime: FunctionContext) -> None:
-        self.function.open(runtime)
+        self.start_function(self.function, runtime)
 
     def close(self) -> None:
         self.function.close()

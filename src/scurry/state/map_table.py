@@ -194,6 +194,17 @@ class TableMapState(MapState[Any, Any]):
         present = [entry for entry, value in held.entries.items() if value is not ABSENT]
         return [(entry, held.entries[entry]) for entry in sorted(present, key=form_of)]
 
+    def between(self, first: Any, last: Any) -> list[tuple[Any, Any]]:
+        """The entries whose keys lie from ``first`` to ``last``, in the order of the keys."""
+        key = self._scope.key
+        held = self._table.of(key)
+        if not held.complete:
+            self._table.load_all(key, held)
+        entries = held.entries
+        found = [e for e, v in entries.items() if first <= e <= last and v is not ABSENT]
+        found.sort()
+        return [(entry, entries[entry]) for entry in found]
+
     def items(self) -> list[tuple[Any, Any]]:
         return [(thaw(entry), value) for entry, value in self._entries()]
 

@@ -91,6 +91,11 @@ class SlotStore:
         self._settled = False
         return b"" if self._head is None else self._head.notes
 
+    def holds(self, journal: Journal) -> bool:
+        """Whether what is in memory is what the journal says is true."""
+        head = journal.head()
+        return self._settled and self._held == (None if head is None else head.lineage)
+
     def _rebuild(self, journal: Journal) -> None:
         self.local.reset()
         if self._head is None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from scurry.common.errors import KeyTypeError, StateError
@@ -38,6 +39,8 @@ class KeyScope:
         self.key: Any = None
 
 
+# typed, because a window key equals the plain tuple of its parts
+@lru_cache(maxsize=1 << 16, typed=True)
 def address(key: Any, max_parallelism: int) -> bytes:
     """Where the records of ``key`` live in a table: its key group, then its canonical form."""
     if type(key) is WindowKey:
@@ -45,6 +48,7 @@ def address(key: Any, max_parallelism: int) -> bytes:
     return (stable_hash(key) % max_parallelism).to_bytes(2, "big") + form_of(key)
 
 
+@lru_cache(maxsize=1 << 16, typed=True)
 def prefix_of(key: Any, max_parallelism: int) -> bytes:
     """The beginning of the addresses of a key that has many records: no other key's begin so.
 

@@ -111,7 +111,7 @@ def run_ingress(payload: JobPayload, batch: int, number: int) -> Iterator[Envelo
     place = (payload.checkpoint_id, number)
     run_id, task = _ingress.get(place, ("", None))
     try:
-        if task is None or run_id != payload.run_id:
+        if task is None or run_id != payload.run_id or task.stale(plan):
             task = IngressTask(payload.load(), number)
             _ingress[place] = (payload.run_id, task)
         yield from task.run(plan)
@@ -132,7 +132,7 @@ def run_host(
     place = (payload.checkpoint_id, stage, slot)
     run_id, host = _hosts.get(place, ("", None))
     try:
-        if host is None or run_id != payload.run_id:
+        if host is None or run_id != payload.run_id or host.stale(journal):
             job = payload.load()
             store = SlotStore(_local_store(job, *place), job.max_parallelism)
             host = SlotHost(job, stage, slot, store)
