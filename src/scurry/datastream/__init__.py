@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from scurry.datastream.async_data_stream import AsyncDataStream
+from scurry.datastream.checkpoint_config import CheckpointConfig
+from scurry.datastream.checkpointing_mode import CheckpointingMode
 from scurry.datastream.data_stream import (
     AllWindowedStream,
     BroadcastConnectedStream,
@@ -14,6 +16,7 @@ from scurry.datastream.data_stream import (
     WindowedStream,
 )
 from scurry.datastream.execution_mode import RuntimeExecutionMode
+from scurry.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
 from scurry.datastream.functions import (
     AggregateFunction,
     AllWindowFunction,
@@ -72,6 +75,8 @@ __all__ = [
     "BroadcastConnectedStream",
     "BroadcastProcessFunction",
     "BroadcastStream",
+    "CheckpointConfig",
+    "CheckpointingMode",
     "CoFlatMapFunction",
     "CoGroupFunction",
     "CoMapFunction",
@@ -80,6 +85,7 @@ __all__ = [
     "CountWindow",
     "DataStream",
     "DataStreamSink",
+    "ExternalizedCheckpointRetention",
     "FilterFunction",
     "FlatJoinFunction",
     "FlatMapFunction",
