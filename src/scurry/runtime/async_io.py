@@ -54,6 +54,7 @@ class RankedFlight(Flight):
         #: records whose calls have ended but whose turn has not come
         self._held = np.empty(0, dtype=np.int64)
         self._seen = 0
+        self.lowest = int(ranks[0])
         self.left = batch.size
 
     def look(self) -> int:
@@ -140,9 +141,12 @@ class AsyncWaitOperator(FunctionOperator):
         except Exception as failure:
             self._calls.abandon()
             raise self.failed(failure) from failure
-        limits = [flight.look() for flight in self._flights]
+        limit = MAX_WATERMARK
         for flight in self._flights:
-            self._emit_conforming(flight.take(min(limits)))
+            if flight.lowest > limit:
+                break
+            limit = min(limit, flight.look())
+            self._emit_conforming(flight.take(limit))
         self._flights = [flight for flight in self._flights if flight.left]
 
     def finish(self) -> None:
