@@ -1,7 +1,8 @@
 """The operator of asynchronous functions.
 
-Calls stay under way over the batches of a micro-batch, and all end with it; so results leave in
-the micro-batch that read their records, and are exactly once as everything else is.
+Calls stay under way over the batches and source partitions of a micro-batch, and all end with it;
+so results leave in the micro-batch that read their records, and are exactly once as everything else
+is. What is emitted goes to the channel that is current, so results wait until theirs is.
 
 Each record has a *rank*, and no result is emitted before those of lower rank; within a rank they go
 in the order in which calls ended. Where the order is to be kept each record has a rank of its own.
@@ -46,8 +47,9 @@ class AsyncContext(FunctionContext):
 class RankedFlight(Flight):
     """The records of one batch, and which of their results have been emitted."""
 
-    def __init__(self, batch: Batch, ranks: Longs) -> None:
+    def __init__(self, batch: Batch, ranks: Longs, channel: str) -> None:
         super().__init__(batch.rows)
+        self.channel = channel
         self._batch = batch
         self._ranks = ranks
         self._ended = np.zeros(batch.size, dtype=bool)
@@ -85,6 +87,7 @@ class AsyncWaitOperator(FunctionOperator):
 
     function: AsyncFunction
     context_kind = AsyncContext
+    holds_back = True
 
     def __init__(
         self,
@@ -124,15 +127,19 @@ class AsyncWaitOperator(FunctionOperator):
     def process(self, batch: Batch, port: int = 0) -> None:
         if not batch.size:
             return
-        flight = RankedFlight(batch, self._ranks(batch))
+        flight = RankedFlight(batch, self._ranks(batch), self.context.channel)
         self._flights.append(flight)
         self._wait(partial(self._calls.submit, flight))
 
     def flush(self) -> bool:
-        if not self._flights:
+        if not self._of_this_channel():
             return False
         self._wait(self._calls.complete)
         return True
+
+    def _of_this_channel(self) -> list[RankedFlight]:
+        channel = self.context.channel
+        return [flight for flight in self._flights if flight.channel == channel]
 
     def _wait(self, wait: Callable[[], None]) -> None:
         """Wait for calls, then emit the results whose turn has come."""
@@ -142,7 +149,7 @@ class AsyncWaitOperator(FunctionOperator):
             self._calls.abandon()
             raise self.failed(failure) from failure
         limit = MAX_WATERMARK
-        for flight in self._flights:
+        for flight in self._of_this_channel():
             if flight.lowest > limit:
                 break
             limit = min(limit, flight.look())

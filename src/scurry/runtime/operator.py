@@ -45,6 +45,8 @@ class TaskContext:
     now: int = 0
     #: the number of the micro-batch
     batch: int = 0
+    #: the source partition whose records are handled, or the slot
+    channel: str = ""
     store: SlotStore | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
     #: small values that survive from batch to batch, such as the highest timestamp seen
@@ -106,6 +108,8 @@ class Operator:
     """
 
     two_inputs = False
+    #: whether records are emitted later than they came; then ``flush`` has a meaning
+    holds_back = False
 
     def __init__(self, spec: OperatorSpec) -> None:
         self.spec = spec
@@ -174,7 +178,7 @@ class Operator:
         """The watermark at the end of this micro-batch's input."""
 
     def flush(self) -> bool:
-        """Emit what was held back; True if there was anything."""
+        """Emit what was held back of the current channel; True if there was anything."""
         return False
 
     def finish(self) -> None:
