@@ -27,7 +27,7 @@ GROUPS = [
     [
         *(
             f"{HOW_TO}{name}.md"
-            for name in ("micro-batches", "restart", "source-and-sink", "errors")
+            for name in ("micro-batches", "restart", "source-and-sink", "errors", "async-io")
         ),
         "docs/concepts/functions.md",
     ],

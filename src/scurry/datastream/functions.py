@@ -20,6 +20,7 @@ from scurry.functions import (
     RuntimeContext,
     WindowFunction,
 )
+from scurry.functions.async_io import AsyncFunction, AsyncRetryPredicate, AsyncRetryStrategy
 from scurry.functions.broadcast import (
     BaseBroadcastProcessFunction,
     BroadcastProcessFunction,
@@ -56,6 +57,9 @@ from scurry.functions.source import (
 __all__ = [
     "AggregateFunction",
     "AllWindowFunction",
+    "AsyncFunction",
+    "AsyncRetryPredicate",
+    "AsyncRetryStrategy",
     "BaseBroadcastProcessFunction",
     "BroadcastProcessFunction",
     "CheckpointedFunction",

@@ -107,6 +107,10 @@ class DataStream(Step):
         """Exactly one instance."""
         return self.set_parallelism(1)
 
+    def set_buffer_timeout(self: S, timeout_millis: int) -> S:
+        """Accepted, changes nothing: operators hand on whole batches, without buffers."""
+        return self
+
     def start_new_chain(self: S) -> S:
         """Begin a new stage with this operator."""
         self._transformation.chaining = "head"

@@ -28,6 +28,7 @@ from scurry.compile.job import CompiledJob, Settings, compile_job
 from scurry.connectors.collection import CollectionSource
 from scurry.datastream import options
 from scurry.datastream.execution_mode import RuntimeExecutionMode
+from scurry.datastream.job_settings import JobSettings
 from scurry.datastream.plain_stream import DataStream
 from scurry.datastream.transformation import Transformation, freeze
 from scurry.functions.source import Source
@@ -37,7 +38,7 @@ from scurry.runtime.conform import as_elements
 from scurry.state.backends import StateSettings
 
 
-class StreamExecutionEnvironment:
+class StreamExecutionEnvironment(JobSettings):
     """Builds streams from sources and runs what was built."""
 
     def __init__(self, configuration: Configuration | None = None) -> None:
@@ -98,10 +99,6 @@ class StreamExecutionEnvironment:
         """The number of key groups; -1 if the default is left in place."""
         return self._config.get_max_parallelism()
 
-    def get_default_local_parallelism(self) -> int:
-        """The number of cores of this machine."""
-        return os.cpu_count() or 1
-
     def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
         """Choose streaming semantics (the default) or, for bounded input, automatic."""
         if execution_mode is RuntimeExecutionMode.BATCH:
@@ -111,26 +108,6 @@ class StreamExecutionEnvironment:
             )
         self._configuration.set_string("execution.runtime-mode", execution_mode.name)
         return self
-
-    def disable_operator_chaining(self) -> StreamExecutionEnvironment:
-        """Give each operator a stage of its own."""
-        self._configuration.set_string(options.CHAINING, "false")
-        return self
-
-    def is_chaining_enabled(self) -> bool:
-        """Whether operators share a task with what feeds them where they can."""
-        return bool(self._configuration.get_boolean(options.CHAINING, True))
-
-    def enable_checkpointing(self, interval: int) -> StreamExecutionEnvironment:
-        """Take a checkpoint every ``interval`` milliseconds. In Scurry every micro-batch is one, so
-        this sets how often a micro-batch starts at the least; where it is stored is
-        ``execution.checkpointing.dir``."""
-        self._configuration.set_string(options.BATCH_INTERVAL, f"{interval} ms")
-        return self
-
-    def get_checkpoint_interval(self) -> int:
-        """The interval in milliseconds, -1 if none was set."""
-        return int(self._configuration.get_duration(options.BATCH_INTERVAL, -1))
 
     def set_restart_strategy(self, strategy: RestartStrategyConfiguration) -> None:
         """What to do when the job fails; without it ``restart-strategy.type`` of the configuration

@@ -14,6 +14,7 @@ from scurry.common.type_information import TypeInformation
 from scurry.common.watermark_strategy import WatermarkStrategy
 from scurry.functions import sink as sinks
 from scurry.functions import source as sources
+from scurry.functions.async_io import AsyncFunction, AsyncRetryStrategy
 from scurry.functions.broadcast import (
     BroadcastProcessFunction,
     KeyedBroadcastProcessFunction,
@@ -100,6 +101,17 @@ class Batches(Operator):
 
     function: Function
     call: Callable[..., Any]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AsyncWait(Operator):
+    """Awaits the results of a function, many at a time."""
+
+    function: AsyncFunction
+    timeout_ms: int
+    retry: AsyncRetryStrategy
+    capacity: int
+    ordered: bool
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

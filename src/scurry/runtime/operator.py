@@ -45,6 +45,8 @@ class TaskContext:
     now: int = 0
     #: the number of the micro-batch
     batch: int = 0
+    #: the source partition whose records are handled, or the slot
+    channel: str = ""
     store: SlotStore | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
     #: small values that survive from batch to batch, such as the highest timestamp seen
@@ -97,13 +99,17 @@ class Operator:
     ``open`` is called once per instance. In each micro-batch the head of a chain is first told to
     ``begin``, with the watermark the last batch ended at. Then ``process`` is called for the
     batches of records in order, and for the head ``advance`` with the watermark at the end of the
-    input; then ``finish`` for all. ``close`` is called after the last micro-batch.
+    input. Operators that hold records back are told to ``flush`` when a channel (a source
+    partition, or a slot) has no more; then ``finish`` is called for all. ``close`` is called after
+    the last micro-batch.
 
     An operator with ``two_inputs`` is always the head of a chain. Instead of ``process`` its
     ``process_ports`` is called: with the records of both inputs, merged into their order.
     """
 
     two_inputs = False
+    #: whether records are emitted later than they came; then ``flush`` has a meaning
+    holds_back = False
 
     def __init__(self, spec: OperatorSpec) -> None:
         self.spec = spec
@@ -126,9 +132,13 @@ class Operator:
         try:
             keyed = None if isinstance(runtime, FunctionContext) else runtime
             self.start_checkpointed(function, keyed)
-            function.open(runtime)
+            self.open_function(function, runtime)
         except Exception as failure:
             raise self.failed(failure) from failure
+
+    def open_function(self, function: Any, runtime: RuntimeContext) -> None:
+        """Call ``open``."""
+        function.open(runtime)
 
     def start_checkpointed(self, function: Any, keyed: KeyedStateStore | None = None) -> None:
         """Give ``function`` its operator state, if it has any."""
@@ -166,6 +176,10 @@ class Operator:
 
     def advance(self, watermark: int) -> None:
         """The watermark at the end of this micro-batch's input."""
+
+    def flush(self) -> bool:
+        """Emit what was held back of the current channel; True if there was anything."""
+        return False
 
     def finish(self) -> None:
         """The micro-batch is over."""

@@ -24,6 +24,8 @@ from scurry.runtime.specs import OperatorSpec
 class FunctionOperator(Operator):
     """An operator that runs one user function with a life cycle."""
 
+    context_kind = FunctionContext
+
     def __init__(self, spec: OperatorSpec, function: Function) -> None:
         super().__init__(spec)
         self.function = function
@@ -31,7 +33,7 @@ class FunctionOperator(Operator):
     def open(self, context: TaskContext) -> None:
         super().open(context)
         spec = self.spec
-        runtime = FunctionContext(
+        runtime = self.context_kind(
             spec.name,
             spec.uid,
             context.index,
