@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from scurry.runtime.timers import TimerQueue
-from scurry.state import slot_store
 from scurry.state.journal import MemoryJournal
 from scurry.state.local import LocalStore
 from scurry.state.slot_store import SlotStore
@@ -144,10 +143,9 @@ TestState = StateMachine.TestCase
 TestState.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
 
 
-def test_the_log_is_compacted_and_still_complete(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(slot_store, "_SMALL_LOG", 2000)
+def test_the_log_is_compacted_and_still_complete(tmp_path: Path) -> None:
     journal, local = MemoryJournal(), LocalStore(tmp_path / "a")
-    store = SlotStore(local, 128)
+    store = SlotStore(local, 128, small_log=2000)
     for batch in range(200):
         store.begin(journal)
         table = store.table("op", "v")

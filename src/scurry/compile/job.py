@@ -24,6 +24,8 @@ class Settings:
     max_parallelism: int = 128
     parameters: Mapping[str, str] = field(default_factory=dict)
     chaining: bool = True
+    #: bytes of log up to which a slot's state is not compacted, None for the usual
+    compact_above: int | None = None
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,9 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
         or any(isinstance(n, Timestamps) for n in graph.nodes)
         or any(count > 1 for count in hops.values())
     )
+    options: dict[str, Any] = {"ordered": ordered}
+    if settings.compact_above is not None:
+        options["compact_above"] = settings.compact_above
     spec = JobSpec(
         name=graph.name,
         run_id="",
@@ -79,7 +84,7 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
         operators=operators,
         stages=tuple(tuple(uids[head] for head in heads) for heads in layout.stages),
         parameters=dict(settings.parameters),
-        options={"ordered": ordered},
+        options=options,
     )
     return CompiledJob(graph, layout, uids, spec)
 

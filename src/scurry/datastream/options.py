@@ -15,5 +15,7 @@ BATCH_INTERVAL = "execution.checkpointing.interval"
 BATCH_RECORDS = "scurry.batch.max-records"
 #: Where workers keep local copies of state; the temporary directory if unset.
 LOCAL_DIR = "scurry.state.local-dir"
+#: Bytes of log up to which a slot's state is not compacted.
+COMPACT_ABOVE = "scurry.state.compact-above"
 #: Files, packages and archives that workers can import, separated by commas.
 PYTHON_FILES = "python.files"

@@ -244,11 +244,13 @@ class StreamExecutionEnvironment:
 
     def _settings(self) -> Settings:
         max_parallelism = self._config.get_max_parallelism()
+        compact_above = int(self._configuration.get_integer(options.COMPACT_ABOVE, -1))
         return Settings(
             parallelism=self.get_parallelism(),
             max_parallelism=max_parallelism if max_parallelism > 0 else options.KEY_GROUPS,
             parameters=self._config.get_global_job_parameters(),
             chaining=self.is_chaining_enabled(),
+            compact_above=None if compact_above < 0 else compact_above,
         )
 
     def add_python_file(self, file_path: str) -> None:

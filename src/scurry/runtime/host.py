@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from scurry.common.fault_points import fault_point
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK
 from scurry.runtime.blobs import decode_batch
 from scurry.runtime.envelope import DATA, TICK, WATERMARK, Envelope
@@ -68,6 +69,7 @@ class SlotHost:
         for uid in self._heads:
             yield from self._run_operator(uid, arrivals.pop(uid), ends[uid])
             marks[uid] = self._gates[uid].current
+            fault_point("process")
         yield from self.task.finish_channel(marks)
         yield from self.task.finish()
         yield from self._ticks(tick)

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from scurry.common.fault_points import fault_point
 from scurry.functions.source import SourceBatch
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, RANK_SHIFT, Batch
 from scurry.runtime.columns import ElementCodec
@@ -119,6 +120,7 @@ class IngressTask:
             for consumer in consumers:
                 consumer(batch)
             yield from task.drain()
+            fault_point("read")
         mark = MAX_WATERMARK if plan.ended else MIN_WATERMARK
         yield from task.finish_channel({source.uid: mark})
         cells = encode_report((plan.source, plan.partition, context.cells))

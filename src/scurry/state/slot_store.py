@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, Protocol, TypeVar, cast
 
+from scurry.common.fault_points import fault_point
 from scurry.state.journal import Change, Head, Journal, chunked, pack, unpack
 from scurry.state.local import LocalStore
 from scurry.state.table import StateTable
 
 #: A log shorter than this is not worth compacting.
-_SMALL_LOG = 4 << 20
+SMALL_LOG = 4 << 20
 
 
 class Changing(Protocol):
@@ -48,9 +49,10 @@ P = TypeVar("P", bound=Changing)
 class SlotStore:
     """All state of the operators that share a slot of a stage."""
 
-    def __init__(self, local: LocalStore, max_parallelism: int) -> None:
+    def __init__(self, local: LocalStore, max_parallelism: int, small_log: int = SMALL_LOG) -> None:
         self.local = local
         self.max_parallelism = max_parallelism
+        self._small_log = small_log
         self.rebuilds = 0
         self._parts: dict[str, Changing] = {}
         self._head: Head | None = None
@@ -81,6 +83,7 @@ class SlotStore:
         """Start a micro-batch from the journal's truth; returns the notes of the last commit."""
         self._head = journal.head()
         expected = None if self._head is None else self._head.lineage
+        self.local.check()
         self.local.begin()
         if self.local.lineage() != expected:
             self._rebuild(journal)
@@ -101,49 +104,58 @@ class SlotStore:
             step = b"rebuild%d" % seq
             self.local.apply(unpack(journal.read(seq)), base, step)
             base = step
+            fault_point("rebuild")
         self.local.apply((), base, self._head.lineage)
 
     def commit(self, journal: Journal, notes: bytes) -> int:
         """Write what changed; returns how many bytes that took in the journal."""
         old = self._head or Head(b"", 0, 0, 0, 0, b"")
         base = self._head.lineage if self._head else None
+        self.local.verify()
         changes = list(chain.from_iterable(part.changes() for part in self._parts.values()))
         if not changes and self._head is not None and notes == old.notes:
             self._finish(base)
             return 0
         head = Head(os.urandom(12), old.first, old.next, old.snapshot_bytes, old.log_bytes, notes)
         written = 0
+        fault_point("before-journal")
         for piece in chunked(changes):
             blob = pack(piece)
             journal.append(head.next, blob)
             head.next += 1
             head.log_bytes += len(blob)
             written += len(blob)
+        fault_point("before-local-store")
         trusted = self.local.apply(changes, base, head.lineage)
-        if trusted and head.log_bytes > max(_SMALL_LOG, 2 * head.snapshot_bytes):
+        if trusted and head.log_bytes > max(self._small_log, 2 * head.snapshot_bytes):
             written += self._compact(journal, head)
         journal.put_head(head)
         for part in self._parts.values():
             part.settle()
         self._finish(head.lineage if trusted else b"")
+        fault_point("after-journal")
         return written
 
     def _finish(self, lineage: bytes | None) -> None:
         self._held = lineage
         self._settled = True
-        self.local.end()
+        self.local.confirm()
 
     def _compact(self, journal: Journal, head: Head) -> int:
+        """Replace the log by a snapshot; not if another attempt has touched the local store."""
+        self.local.begin()
+        if self.local.lineage() != head.lineage:
+            return 0
         for seq in range(head.first, head.next):
             journal.remove(seq)
         head.first = head.next
         head.snapshot_bytes = 0
-        self.local.begin()
         for piece in chunked(self.local.everything()):
             blob = pack(piece)
             journal.append(head.next, blob)
             head.next += 1
             head.snapshot_bytes += len(blob)
+            fault_point("compaction")
         head.log_bytes = head.snapshot_bytes
         return head.snapshot_bytes
 
