@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from scurry.common.fault_points import VARIABLE
 from tests.faults.soak import Round, Tally, plan
 from tests.faults.strikes import CLUSTER, FATAL, SURVIVED
+
+from scurry.common.fault_points import VARIABLE
 
 LIVES = [
     (
