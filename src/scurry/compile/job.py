@@ -11,6 +11,7 @@ from scurry.compile.checks import check_program
 from scurry.compile.operators import make_for
 from scurry.compile.stages import Layout, lay_out
 from scurry.compile.uids import assign_uids
+from scurry.functions.sink import EXACTLY_ONCE
 from scurry.plan.graph import Graph
 from scurry.plan.nodes import Node, Operator, Source, Timestamps
 from scurry.runtime.specs import JobSpec, OperatorSpec, SourceSpec, Wire
@@ -24,6 +25,8 @@ class Settings:
     max_parallelism: int = 128
     parameters: Mapping[str, str] = field(default_factory=dict)
     chaining: bool = True
+    #: what is promised about output: exactly-once or at-least-once
+    guarantee: str = EXACTLY_ONCE
     #: bytes of log up to which a slot's state is not compacted, None for the usual
     compact_above: int | None = None
 
@@ -72,7 +75,7 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
         or any(isinstance(n, Timestamps) for n in graph.nodes)
         or any(count > 1 for count in hops.values())
     )
-    options: dict[str, Any] = {"ordered": ordered}
+    options: dict[str, Any] = {"ordered": ordered, "guarantee": settings.guarantee}
     if settings.compact_above is not None:
         options["compact_above"] = settings.compact_above
     spec = JobSpec(

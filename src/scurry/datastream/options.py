@@ -9,6 +9,8 @@ KEY_GROUPS = 128
 CHAINING = "pipeline.operator-chaining.enabled"
 #: Where checkpoints are kept; without it a job starts from nothing each time.
 CHECKPOINT_DIR = "execution.checkpointing.dir"
+#: Whether sinks may repeat records after a failure: EXACTLY_ONCE or AT_LEAST_ONCE.
+CHECKPOINTING_MODE = "execution.checkpointing.mode"
 #: The least time between the starts of two micro-batches; without it they follow at once.
 BATCH_INTERVAL = "execution.checkpointing.interval"
 #: The most records a micro-batch reads from one source.

@@ -27,6 +27,8 @@ from scurry.compile.explain import describe_plan, explain
 from scurry.compile.job import CompiledJob, Settings, compile_job
 from scurry.connectors.collection import CollectionSource
 from scurry.datastream import options
+from scurry.datastream.checkpoint_config import CheckpointConfig
+from scurry.datastream.checkpointing_mode import CheckpointingMode, mode_of
 from scurry.datastream.execution_mode import RuntimeExecutionMode
 from scurry.datastream.plain_stream import DataStream
 from scurry.datastream.transformation import Transformation, freeze
@@ -120,16 +122,28 @@ class StreamExecutionEnvironment:
         """Whether operators share a task with what feeds them where they can."""
         return bool(self._configuration.get_boolean(options.CHAINING, True))
 
-    def enable_checkpointing(self, interval: int) -> StreamExecutionEnvironment:
+    def enable_checkpointing(
+        self, interval: int, mode: CheckpointingMode | None = None
+    ) -> StreamExecutionEnvironment:
         """Take a checkpoint every ``interval`` milliseconds. In Scurry every micro-batch is one, so
-        this sets how often a micro-batch starts at the least; where it is stored is
+        this sets how often a micro-batch starts at the most; where it is stored is
         ``execution.checkpointing.dir``."""
-        self._configuration.set_string(options.BATCH_INTERVAL, f"{interval} ms")
+        config = self.get_checkpoint_config().set_checkpoint_interval(interval)
+        if mode is not None:
+            config.set_checkpointing_mode(mode)
         return self
+
+    def get_checkpoint_config(self) -> CheckpointConfig:
+        """Settings of checkpoints."""
+        return CheckpointConfig(self._configuration)
 
     def get_checkpoint_interval(self) -> int:
         """The interval in milliseconds, -1 if none was set."""
-        return int(self._configuration.get_duration(options.BATCH_INTERVAL, -1))
+        return self.get_checkpoint_config().get_checkpoint_interval()
+
+    def get_checkpointing_mode(self) -> CheckpointingMode:
+        """What jobs promise about their output."""
+        return self.get_checkpoint_config().get_checkpointing_mode()
 
     def set_restart_strategy(self, strategy: RestartStrategyConfiguration) -> None:
         """What to do when the job fails; without it ``restart-strategy.type`` of the configuration
@@ -250,6 +264,7 @@ class StreamExecutionEnvironment:
             max_parallelism=max_parallelism if max_parallelism > 0 else options.KEY_GROUPS,
             parameters=self._config.get_global_job_parameters(),
             chaining=self.is_chaining_enabled(),
+            guarantee=mode_of(self._configuration).guarantee,
             compact_above=None if compact_above < 0 else compact_above,
         )
 

@@ -39,7 +39,12 @@ class SlotHost:
         self.store = store
         self._heads = job.stages[stage - 1]
         self._context = TaskContext(
-            slot, job.parallelism, job.max_parallelism, store=store, parameters=job.parameters
+            slot,
+            job.parallelism,
+            job.max_parallelism,
+            store=store,
+            parameters=job.parameters,
+            guarantee=job.guarantee,
         )
         self.task = Task(job, self._context)
         for uid in self._heads:

@@ -76,7 +76,11 @@ class IngressTask:
         self.index = index
         self._sources = {source.uid: source for source in job.sources}
         self._context = TaskContext(
-            index, job.parallelism, job.max_parallelism, parameters=job.parameters
+            index,
+            job.parallelism,
+            job.max_parallelism,
+            parameters=job.parameters,
+            guarantee=job.guarantee,
         )
         self._tasks: dict[str, tuple[Task, list[Consumer]]] = {}
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from scurry.functions.output_tag import OutputTag
+from scurry.functions.sink import EXACTLY_ONCE
 from scurry.runtime.batch import MIN_WATERMARK, Batch, Longs
 from scurry.runtime.conform import conform
 from scurry.runtime.failures import NO_ELEMENT, function_error
@@ -45,6 +46,8 @@ class TaskContext:
     batch: int = 0
     store: SlotStore | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
+    #: what the job promises about its output
+    guarantee: str = EXACTLY_ONCE
     #: small values that survive from batch to batch, such as the highest timestamp seen
     cells: dict[str, Any] = field(default_factory=dict)
     counters: dict[str, int] = field(default_factory=dict)

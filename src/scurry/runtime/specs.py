@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from scurry.common.type_information import TypeInformation
+from scurry.functions.sink import EXACTLY_ONCE
 from scurry.functions.source import Source
 
 if TYPE_CHECKING:
@@ -72,6 +73,11 @@ class JobSpec:
     local_root: str = ""
     sys_path: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def guarantee(self) -> str:
+        """What the job promises about its output."""
+        return str(self.options.get("guarantee", EXACTLY_ONCE))
 
     @property
     def ingress_tasks(self) -> int:
