@@ -10,6 +10,7 @@ import json
 
 from scurry.compile.job import CompiledJob
 from scurry.compile.stages import Edge
+from scurry.functions.dead_letters import DEAD_LETTER
 from scurry.functions.sink import AT_LEAST_ONCE, EXACTLY_ONCE
 from scurry.plan.nodes import Operator, Sink, Source, TwoInputs
 
@@ -92,6 +93,8 @@ def _describe(job: CompiledJob, node: Operator) -> str:
         f"{node.name}  (uid {uid}{'' if node.uid else ', automatic'}; {where}; hosted; "
         f"parallelism {job.layout.parallelism[node]}"
     ]
+    if node.on_error == DEAD_LETTER:
+        parts.append("; on error: dead letter")
     if isinstance(node, Sink):
         parts.append(f"; {node.sink.guarantee_in(job.spec.guarantee)}")
     return "".join(parts) + ")"

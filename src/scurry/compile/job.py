@@ -9,8 +9,10 @@ from typing import Any
 
 from scurry.compile.checks import check_program
 from scurry.compile.operators import make_for
+from scurry.compile.poison import route_dead_letters
 from scurry.compile.stages import Layout, lay_out
 from scurry.compile.uids import assign_uids
+from scurry.functions.dead_letters import DEAD_LETTER, FAIL
 from scurry.functions.sink import EXACTLY_ONCE
 from scurry.plan.graph import Graph
 from scurry.plan.nodes import Node, Operator, Source, Timestamps
@@ -27,6 +29,8 @@ class Settings:
     chaining: bool = True
     #: what is promised about output: exactly-once or at-least-once
     guarantee: str = EXACTLY_ONCE
+    #: what happens to an element on which a user function raises
+    on_error: str = FAIL
     #: bytes of log up to which a slot's state is not compacted, None for the usual
     compact_above: int | None = None
 
@@ -43,6 +47,7 @@ class CompiledJob:
 
 def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
     """The job that runs ``graph``."""
+    graph = route_dead_letters(graph, settings.on_error)
     check_program(graph, settings.max_parallelism)
     uids = assign_uids(graph)
     layout = lay_out(graph, settings.parallelism, settings.chaining)
@@ -63,6 +68,7 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
                 type_info=node.type_info if node.declared else None,
                 outputs=tuple(main),
                 side_outputs=side,
+                dead_letters=node.on_error == DEAD_LETTER,
             )
     slots = max(
         (layout.parallelism[head] for heads in layout.stages for head in heads),

@@ -18,6 +18,7 @@ from scurry.runtime.stateless import (
     CoProcessOperator,
     FilterOperator,
     FlatMapOperator,
+    KeyGuardOperator,
     MapOperator,
     ProcessOperator,
 )
@@ -53,6 +54,7 @@ _LOWERINGS: dict[type[nodes.Node], Callable[[Any], Make]] = {
     nodes.KeyedBroadcastProcess: lambda node: MakeOperator(
         KeyedBroadcastProcessOperator, node.function, node.descriptors
     ),
+    nodes.KeyGuard: lambda node: MakeOperator(KeyGuardOperator, node.selector.get_key),
     nodes.Reduce: lambda node: MakeOperator(ReduceOperator, node.function),
     nodes.Window: lambda node: MakeOperator(WindowOperator, node.windowing),
     nodes.Sink: lambda node: MakeOperator(SinkOperator, node.sink),

@@ -31,6 +31,7 @@ from scurry.functions.co_process import (
     CoProcessFunction,
     KeyedCoProcessFunction,
 )
+from scurry.functions.dead_letters import DEAD_LETTERS, DeadLetter
 from scurry.functions.sink import Sink, SinkWriter, WriterContext
 from scurry.functions.source import (
     ReadPlan,
@@ -41,6 +42,7 @@ from scurry.functions.source import (
 )
 
 __all__ = [
+    "DEAD_LETTERS",
     "AggregateFunction",
     "AllWindowFunction",
     "BaseBroadcastProcessFunction",
@@ -48,6 +50,7 @@ __all__ = [
     "CoFlatMapFunction",
     "CoMapFunction",
     "CoProcessFunction",
+    "DeadLetter",
     "FilterFunction",
     "FlatMapFunction",
     "Function",

@@ -19,5 +19,7 @@ BATCH_RECORDS = "scurry.batch.max-records"
 LOCAL_DIR = "scurry.state.local-dir"
 #: Bytes of log up to which a slot's state is not compacted.
 COMPACT_ABOVE = "scurry.state.compact-above"
+#: What happens to an element on which a user function raises: fail or dead-letter.
+ON_ERROR = "scurry.on-error"
 #: Files, packages and archives that workers can import, separated by commas.
 PYTHON_FILES = "python.files"

@@ -17,6 +17,7 @@ import numpy as np
 
 from scurry.common.errors import TypeMismatchError
 from scurry.common.watermark_strategy import WatermarkStrategy
+from scurry.functions.dead_letters import DeadLetter
 from scurry.runtime.batch import (
     MAX_WATERMARK,
     MIN_WATERMARK,
@@ -26,7 +27,8 @@ from scurry.runtime.batch import (
     concat,
 )
 from scurry.runtime.failures import ElementFailed
-from scurry.runtime.operator import Operator
+from scurry.runtime.operator import Operator, longs
+from scurry.runtime.poison import PoisonGuard, emit_letters, stamp_at
 from scurry.runtime.specs import OperatorSpec
 
 #: One batch as it arrived: channel, number in the channel, input port, records.
@@ -47,7 +49,9 @@ class TimestampsOperator(Operator):
     def process(self, batch: Batch, port: int = 0) -> None:
         strategy = self._strategy
         batch = batch.alias()
-        if strategy.assigner is not None:
+        if strategy.assigner is not None and self.spec.dead_letters:
+            batch = self._assign_guarded(batch)
+        elif strategy.assigner is not None:
             try:
                 batch.ts = self._assign(batch)
             except Exception as failure:
@@ -76,6 +80,28 @@ class TimestampsOperator(Operator):
             raise
         except Exception as failure:
             raise ElementFailed(row) from failure
+
+    def _assign_guarded(self, batch: Batch) -> Batch:
+        """The records that have a timestamp, with it; the others are dead letters."""
+        guard = PoisonGuard(self.spec, self.context)
+        kept: list[int] = []
+        stamps: list[int] = []
+        failed: list[int] = []
+        letters: list[DeadLetter] = []
+        for at, row in enumerate(batch.rows):
+            single = Batch([row], ts=None if batch.ts is None else batch.ts[at : at + 1])
+            try:
+                stamps.append(int(self._assign(single)[0]))
+                kept.append(at)
+            except ElementFailed as failure:
+                cause = failure.__cause__
+                assert isinstance(cause, Exception)
+                failed.append(at)
+                letters.append(guard.letter(row, cause, stamp_at(batch.ts, at)))
+        emit_letters(self, batch, letters, failed)
+        batch = batch.take(longs(kept)) if failed else batch
+        batch.ts = longs(stamps)
+        return batch
 
     def _watermarks(self, highest: Longs) -> Longs:
         delay = self._strategy.out_of_orderness_ms + 1

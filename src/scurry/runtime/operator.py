@@ -154,8 +154,8 @@ class Operator:
                 main.append(at)
         for tag, places in tagged.items():
             if tag in self._side:
-                self.emit_side(tag, batch.spread([rows[at][1] for at in places], _longs(places)))
-        self._emit_conforming(batch.spread([rows[at] for at in main], _longs(main)))
+                self.emit_side(tag, batch.spread([rows[at][1] for at in places], longs(places)))
+        self._emit_conforming(batch.spread([rows[at] for at in main], longs(main)))
 
     def _emit_conforming(self, batch: Batch) -> None:
         if self.spec.type_info is not None:
@@ -196,5 +196,6 @@ def any_tagged(rows: list[Any]) -> bool:
     return any(map(is_tagged, rows))
 
 
-def _longs(places: list[int]) -> Longs:
+def longs(places: list[int]) -> Longs:
+    """Numbers of records as an index."""
     return np.array(places, dtype=np.int64)

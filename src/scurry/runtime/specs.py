@@ -43,6 +43,8 @@ class OperatorSpec:
     type_info: TypeInformation | None = None
     outputs: tuple[Wire, ...] = ()
     side_outputs: Mapping[str, tuple[Wire, ...]] = field(default_factory=dict)
+    #: whether elements that user code fails on go to a side output instead of failing the job
+    dead_letters: bool = False
 
 
 @dataclass(frozen=True)
