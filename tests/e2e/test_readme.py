@@ -23,6 +23,7 @@ GROUPS = [
     ["docs/tutorial.md"],
     [f"{HOW_TO}spark.md"],
     [f"{HOW_TO}{name}.md" for name in ("micro-batches", "restart", "source-and-sink", "errors")],
+    ["docs/concepts/failure.md", "docs/concepts/timers.md"],
 ]
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _MARK = "@@ block"
