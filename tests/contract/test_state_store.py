@@ -169,9 +169,8 @@ def local(request: Any, tmp_path: Path) -> Any:
 def test_the_log_is_compacted_and_still_complete(
     local: Any, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(slot_store, "_SMALL_LOG", 2000)
     journal = MemoryJournal()
-    store = SlotStore(local, 128)
+    store = SlotStore(local, 128, small_log=2000)
     for batch in range(200):
         store.begin(journal)
         table = store.table("op", "v")

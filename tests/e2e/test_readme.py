@@ -35,6 +35,7 @@ GROUPS = [
     ["docs/concepts/state.md"],
     ["docs/concepts/windows.md"],
     [f"{HOW_TO}{name}.md" for name in ("files", "postgres", "other-sinks")],
+    ["docs/concepts/failure.md", "docs/concepts/timers.md"],
 ]
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _MARK = "@@ block"

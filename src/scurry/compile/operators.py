@@ -20,6 +20,7 @@ from scurry.runtime.stateless import (
     CoProcessOperator,
     FilterOperator,
     FlatMapOperator,
+    KeyGuardOperator,
     MapOperator,
     ProcessOperator,
 )
@@ -61,6 +62,7 @@ _LOWERINGS: dict[type[nodes.Node], Callable[[Any], Make]] = {
     nodes.IntervalJoin: lambda node: MakeOperator(
         IntervalJoinOperator, node.function, node.lower, node.upper, node.late
     ),
+    nodes.KeyGuard: lambda node: MakeOperator(KeyGuardOperator, node.selector.get_key),
     nodes.Reduce: lambda node: MakeOperator(ReduceOperator, node.function),
     nodes.Window: lambda node: MakeOperator(window_operator, node.windowing),
     nodes.Sink: lambda node: MakeOperator(SinkOperator, node.sink),

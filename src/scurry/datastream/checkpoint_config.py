@@ -13,11 +13,10 @@ from scurry.common.configuration import Configuration
 from scurry.common.errors import ProgramError
 from scurry.common.time import Duration
 from scurry.datastream import options
-from scurry.datastream.checkpointing_mode import CheckpointingMode
+from scurry.datastream.checkpointing_mode import CheckpointingMode, mode_of
 from scurry.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
 
 _PREFIX = "execution.checkpointing."
-_MODE = f"{_PREFIX}mode"
 _TIMEOUT = f"{_PREFIX}timeout"
 _MIN_PAUSE = f"{_PREFIX}min-pause"
 _CONCURRENT = f"{_PREFIX}max-concurrent-checkpoints"
@@ -44,13 +43,12 @@ class CheckpointConfig:
         return self.get_checkpoint_interval() > 0
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
-        """The mode that was asked for."""
-        name = self._configuration.get_string(_MODE, self.DEFAULT_MODE.name)
-        return CheckpointingMode[str(name).upper()]
+        """What the job promises about its output."""
+        return mode_of(self._configuration)
 
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> CheckpointConfig:
-        """Ask for a mode; see :class:`CheckpointingMode`."""
-        return self._set(_MODE, _member(checkpointing_mode, CheckpointingMode))
+        """Say what the job shall promise about its output; see :class:`CheckpointingMode`."""
+        return self._set(options.CHECKPOINTING_MODE, _member(checkpointing_mode, CheckpointingMode))
 
     def get_checkpoint_interval(self) -> int:
         """The interval in milliseconds, -1 if none was set."""

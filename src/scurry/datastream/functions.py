@@ -39,6 +39,7 @@ from scurry.functions.co_process import (
     KeyedCoProcessFunction,
 )
 from scurry.functions.contexts import TimerService
+from scurry.functions.dead_letters import DEAD_LETTERS, DeadLetter
 from scurry.functions.joins import (
     CoGroupFunction,
     FlatJoinFunction,
@@ -55,6 +56,7 @@ from scurry.functions.source import (
 )
 
 __all__ = [
+    "DEAD_LETTERS",
     "AggregateFunction",
     "AllWindowFunction",
     "AsyncFunction",
@@ -67,6 +69,7 @@ __all__ = [
     "CoGroupFunction",
     "CoMapFunction",
     "CoProcessFunction",
+    "DeadLetter",
     "FilterFunction",
     "FlatJoinFunction",
     "FlatMapFunction",

@@ -31,13 +31,13 @@ class JobSettings:
         """The settings of checkpoints; what is set there holds here."""
         return CheckpointConfig(self._configuration)
 
-    def enable_checkpointing(
-        self: E, interval: int, mode: CheckpointingMode = CheckpointingMode.EXACTLY_ONCE
-    ) -> E:
+    def enable_checkpointing(self: E, interval: int, mode: CheckpointingMode | None = None) -> E:
         """Take a checkpoint every ``interval`` milliseconds. In Scurry every micro-batch is one, so
         this sets how often a micro-batch starts at the least; where it is stored is
-        ``execution.checkpointing.dir``. All are exactly once, whatever the mode."""
-        self.get_checkpoint_config().set_checkpointing_mode(mode).set_checkpoint_interval(interval)
+        ``execution.checkpointing.dir``."""
+        config = self.get_checkpoint_config().set_checkpoint_interval(interval)
+        if mode is not None:
+            config.set_checkpointing_mode(mode)
         return self
 
     def get_checkpoint_interval(self) -> int:

@@ -82,6 +82,13 @@ class DataStreamSink(Step):
 class DataStream(Step):
     """A stream of elements."""
 
+    def on_error(self: S, policy: str) -> S:
+        """What happens to an element on which this operator's function raises: ``"fail"`` ends the
+        job, ``"dead-letter"`` sends the element to the side output ``DEAD_LETTERS``. Without it
+        the job's ``scurry.on-error`` decides."""
+        self._transformation.set_on_error(policy)
+        return self
+
     def get_name(self) -> str:
         """The operator's name."""
         return self._transformation.name

@@ -15,7 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from scurry.common.configuration import Configuration
-from scurry.common.errors import NotSupportedError, ProgramError, TypeMismatchError
+from scurry.common.errors import (
+    ConfigurationError,
+    NotSupportedError,
+    ProgramError,
+    TypeMismatchError,
+)
 from scurry.common.execution_config import ExecutionConfig
 from scurry.common.job_client import JobClient
 from scurry.common.job_execution_result import JobExecutionResult
@@ -27,10 +32,12 @@ from scurry.compile.explain import describe_plan, explain
 from scurry.compile.job import CompiledJob, Settings, compile_job
 from scurry.connectors.collection import CollectionSource
 from scurry.datastream import options
+from scurry.datastream.checkpointing_mode import mode_of
 from scurry.datastream.execution_mode import RuntimeExecutionMode
 from scurry.datastream.job_settings import JobSettings
 from scurry.datastream.plain_stream import DataStream
 from scurry.datastream.transformation import Transformation, freeze
+from scurry.functions.dead_letters import FAIL, POLICIES
 from scurry.functions.source import Source
 from scurry.plan import nodes
 from scurry.plan.graph import Graph
@@ -179,6 +186,11 @@ class StreamExecutionEnvironment(JobSettings):
         step = Transformation(nodes.Source, f"Source: {name}", (), declared, source=source)
         return DataStream(self, step)
 
+    def dead_letters(self) -> DataStream:
+        """The stream of all elements that operators failed on, as :class:`DeadLetter`; see
+        :mod:`scurry.functions.dead_letters`."""
+        return DataStream(self, Transformation(nodes.AllDeadLetters, "Dead Letters"))
+
     def add_sink(self, step: Transformation) -> None:
         """A stream has ended in a sink."""
         self._sinks.append(step)
@@ -228,6 +240,8 @@ class StreamExecutionEnvironment(JobSettings):
             parameters=self._config.get_global_job_parameters(),
             chaining=self.is_chaining_enabled(),
             state=self._state_settings(),
+            guarantee=mode_of(self._configuration).guarantee,
+            on_error=self._on_error(),
         )
 
     def _state_settings(self) -> StateSettings:
@@ -235,7 +249,16 @@ class StreamExecutionEnvironment(JobSettings):
         return StateSettings(
             get(options.STATE_BACKEND, get(options.STATE_BACKEND_TYPE, default.backend)),
             self._configuration.get_integer(options.STATE_CACHE, default.cache_entries),
+            self._configuration.get_integer(options.COMPACT_ABOVE, default.compact_above),
         )
+
+    def _on_error(self) -> str:
+        policy = str(self._configuration.get_string(options.ON_ERROR, FAIL))
+        if policy not in POLICIES:
+            raise ConfigurationError(
+                f"{options.ON_ERROR} is {policy!r}; it must be one of {', '.join(POLICIES)}."
+            )
+        return policy
 
     def add_python_file(self, file_path: str) -> None:
         """Let workers import a Python file, package directory or zip."""

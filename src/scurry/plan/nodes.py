@@ -53,6 +53,8 @@ class Node:
     #: "chain", "head" (start a new chain here) or "never"
     chaining: str = "chain"
     description: str = ""
+    #: "fail" or "dead-letter", None for what the job says
+    on_error: str | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -200,6 +202,18 @@ class KeyBy(Node):
     """Partitions by key."""
 
     selector: KeySelector
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KeyGuard(Operator):
+    """Lets elements pass whose key can be computed."""
+
+    selector: KeySelector
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AllDeadLetters(Node):
+    """The dead letters of all operators that have any; compiling replaces it by their union."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -25,9 +25,11 @@ from scurry.common.watermark_strategy import (
     WatermarkOutput,
     WatermarkStrategy,
 )
+from scurry.functions.dead_letters import DeadLetter
 from scurry.runtime.batch import MIN_WATERMARK, NO_TIMESTAMP, Batch, Longs
 from scurry.runtime.failures import ElementFailed
-from scurry.runtime.operator import Operator
+from scurry.runtime.operator import Operator, longs
+from scurry.runtime.poison import PoisonGuard, emit_letters, stamp_at
 from scurry.runtime.specs import OperatorSpec
 
 #: Seconds since 1970 in the years 2001 to 2096; as milliseconds they are of early 1970.
@@ -60,7 +62,9 @@ class TimestampsOperator(Operator):
     def process(self, batch: Batch, port: int = 0) -> None:
         strategy, cells = self._strategy, self.context.cells
         batch = batch.alias()
-        if strategy.assigner is not None:
+        if strategy.assigner is not None and self.spec.dead_letters:
+            batch = self._assign_guarded(batch)
+        elif strategy.assigner is not None:
             try:
                 batch.ts = self._assign(batch)
             except Exception as failure:
@@ -116,6 +120,28 @@ class TimestampsOperator(Operator):
         self.context.count(f"future:{self.spec.uid}", int(beyond.sum()))
         self.emit_side(tag, batch.take(np.flatnonzero(beyond)))
         return batch.take(np.flatnonzero(~beyond))
+
+    def _assign_guarded(self, batch: Batch) -> Batch:
+        """The records that have a timestamp, with it; the others are dead letters."""
+        guard = PoisonGuard(self.spec, self.context)
+        kept: list[int] = []
+        stamps: list[int] = []
+        failed: list[int] = []
+        letters: list[DeadLetter] = []
+        for at, row in enumerate(batch.rows):
+            single = Batch([row], ts=None if batch.ts is None else batch.ts[at : at + 1])
+            try:
+                stamps.append(int(self._assign(single)[0]))
+                kept.append(at)
+            except ElementFailed as failure:
+                cause = failure.__cause__
+                assert isinstance(cause, Exception)
+                failed.append(at)
+                letters.append(guard.letter(row, cause, stamp_at(batch.ts, at)))
+        emit_letters(self, batch, letters, failed)
+        batch = batch.take(longs(kept)) if failed else batch
+        batch.ts = longs(stamps)
+        return batch
 
     def _watermarks(self, highest: Longs) -> Longs:
         delay = self._strategy.out_of_orderness_ms + 1

@@ -16,7 +16,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from scurry.functions.source import DEAD_LETTERS, SourceBatch
+from scurry.functions.dead_letters import DEAD_LETTERS
+from scurry.functions.source import SourceBatch
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, RANK_SHIFT, Batch
 from scurry.runtime.columns import ElementCodec
 from scurry.runtime.envelope import CELLS, OPERATORS, TICK, Envelope
@@ -81,7 +82,11 @@ class IngressTask:
         self.index = index
         self._sources = {source.uid: source for source in job.sources}
         self._context = TaskContext(
-            index, job.parallelism, job.max_parallelism, parameters=job.parameters
+            index,
+            job.parallelism,
+            job.max_parallelism,
+            parameters=job.parameters,
+            guarantee=job.guarantee,
         )
         self._tasks: dict[str, tuple[Task, dict[str, list[Consumer]]]] = {}
         self._token = ""

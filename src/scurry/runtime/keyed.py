@@ -12,6 +12,7 @@ from typing import Any
 
 from scurry.common.keys import thaw
 from scurry.functions.contexts import TimeDomain
+from scurry.functions.dead_letters import DeadLetter
 from scurry.functions.process import KeyedProcessFunction
 from scurry.functions.transforms import ReduceFunction
 from scurry.runtime.batch import NO_TIMESTAMP, Batch, Longs, origins
@@ -20,6 +21,7 @@ from scurry.runtime.failures import explained
 from scurry.runtime.keyed_context import KeyedContext, KeyedTimerService, state_clock
 from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
 from scurry.runtime.operator import Clock, Operator, TaskContext, by_port
+from scurry.runtime.poison import PoisonGuard, flat_map_guarded
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.timers import TimerQueue
 from scurry.state.encoding import NULL
@@ -47,6 +49,9 @@ class KeyedFunctionOperator(Operator):
         clock = state_clock(self._clock, lambda: self._context.timestamp())
         self._state = KeyedRuntimeContext(self.spec, context, self._scope, clock)
         self._context = self._make_context()
+        self._on_timer: Call = self._function.on_timer
+        if self.spec.dead_letters:
+            self._on_timer = self._guarded(self._function.on_timer, timer=True)
         self.start_function(self._function, self._state)
 
     def _make_context(self) -> KeyedContext:
@@ -67,10 +72,23 @@ class KeyedFunctionOperator(Operator):
         """Call ``calls[i]`` with record i and the context, for all records in order."""
         assert batch.keys is not None
         store_of(self.context).prefetch(self.spec.uid, batch.keys)
+        if self.spec.dead_letters:
+            made = {call: self._guarded(call) for call in set(calls)}
+            calls = [made[call] for call in calls]
         if batch.wm is None and batch.ts is None:
             self._run_untimed(batch, calls)
         else:
             self._run_timed(batch, calls)
+
+    def _guarded(self, call: Call, timer: bool = False) -> Call:
+        guard, context, scope = PoisonGuard(self.spec, self.context), self._context, self._scope
+
+        def letter(value: Any, failure: Exception) -> DeadLetter:
+            if timer:
+                return guard.letter(None, failure, value, thaw(scope.key))
+            return guard.letter(value, failure, context._timestamp)
+
+        return guard.around(call, lambda: context._values, letter)
 
     def _run_untimed(self, batch: Batch, calls: list[Call]) -> None:
         assert batch.keys is not None
@@ -157,7 +175,7 @@ class KeyedFunctionOperator(Operator):
                 output.fired.append((time, before, before))
             output.source.append(-len(output.fired))
             try:
-                result = self._function.on_timer(time, context)
+                result = self._on_timer(time, context)
                 if result is not None:
                     output.values.extend(result)
             except Exception as failure:
@@ -208,6 +226,9 @@ class ReduceOperator(Operator):
         store_of(self.context).prefetch(self.spec.uid, batch.keys)
         live, dirty, load = self._table.live, self._table.dirty, self._table.load
         reduce = self._function.reduce
+        if self.spec.dead_letters:
+            self._process_guarded(batch)
+            return
         values: list[Any] = []
         value = None
         try:
@@ -225,6 +246,23 @@ class ReduceOperator(Operator):
         except Exception as failure:
             raise self.failed(failure, value) from failure
         self.emit(batch.with_rows(values))
+
+    def _process_guarded(self, batch: Batch) -> None:
+        assert batch.keys is not None
+        keys = iter(batch.keys)
+        table = self._table
+
+        def reduced(value: Any) -> tuple[Any]:
+            key = next(keys)
+            held = table.live.get(key, MISSING)
+            if held is MISSING:
+                held = table.load(key)
+            result = (value if held is None else self._function.reduce(held[0], value),)
+            table.live[key] = result
+            table.dirty[key] = None
+            return result
+
+        flat_map_guarded(self, batch, reduced)
 
     def close(self) -> None:
         self._function.close()

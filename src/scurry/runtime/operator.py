@@ -11,6 +11,7 @@ import numpy as np
 
 from scurry.functions.contexts import FunctionContext, KeyedStateStore, RuntimeContext
 from scurry.functions.output_tag import OutputTag
+from scurry.functions.sink import EXACTLY_ONCE
 from scurry.runtime.batch import MIN_WATERMARK, Batch, Longs
 from scurry.runtime.checkpointed import InstanceCheckpoint, OperatorStates, checkpointed
 from scurry.runtime.conform import conform
@@ -49,6 +50,8 @@ class TaskContext:
     channel: str = ""
     store: SlotStore | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
+    #: what the job promises about its output
+    guarantee: str = EXACTLY_ONCE
     #: small values that survive from batch to batch, such as the highest timestamp seen
     cells: dict[str, Any] = field(default_factory=dict)
     counters: dict[str, int] = field(default_factory=dict)
@@ -213,8 +216,8 @@ class Operator:
                 main.append(at)
         for tag, places in tagged.items():
             if tag in self._side:
-                self.emit_side(tag, batch.spread([rows[at][1] for at in places], _longs(places)))
-        self._emit_conforming(batch.spread([rows[at] for at in main], _longs(main)))
+                self.emit_side(tag, batch.spread([rows[at][1] for at in places], longs(places)))
+        self._emit_conforming(batch.spread([rows[at] for at in main], longs(main)))
 
     def _emit_conforming(self, batch: Batch) -> None:
         if self.spec.type_info is not None:
@@ -255,5 +258,6 @@ def any_tagged(rows: list[Any]) -> bool:
     return any(map(is_tagged, rows))
 
 
-def _longs(places: list[int]) -> Longs:
+def longs(places: list[int]) -> Longs:
+    """Numbers of records as an index."""
     return np.array(places, dtype=np.int64)
