@@ -18,6 +18,7 @@ from tests.faults.job import build
 
 from scurry.common import Configuration, RestartStrategies
 from scurry.common.fault_points import VARIABLE
+from scurry.compile.spark.class_archive import java_options
 from scurry.datastream import StreamExecutionEnvironment
 from scurry.state.journal import MemoryJournal, decode_head
 from scurry.state.list_table import ListTable
@@ -45,6 +46,9 @@ def main(root: Path, master: str) -> None:
     }
     if cluster:
         settings["spark.driver.host"] = "127.0.0.1"
+        # a JVM that starts quickly, as the driver's does
+        options = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", *java_options()]
+        settings["spark.executor.extraJavaOptions"] = " ".join(options)
         settings["spark.task.maxFailures"] = "20"
     env = StreamExecutionEnvironment.get_execution_environment(Configuration.of(settings))
     env.set_parallelism(2)

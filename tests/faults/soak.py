@@ -244,6 +244,8 @@ def main() -> None:
 
         def on_kill(kind: str) -> None:
             progress.update(bar, advance=1, description=kind)
+            if not console.is_terminal:
+                console.print(f"{(time.monotonic() - began) / 60:5.1f} min  {kind}")
 
         tally = soak(options.kills, options.seed, root, on_kill)
     table = Table("strike", "times", title="Kills by kind")

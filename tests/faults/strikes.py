@@ -174,15 +174,14 @@ def zombie(target: Target) -> bool:
     if not pid:
         return False
     before = target.batch()
-    frozen = psutil.Process(pid)
-    daemon = frozen.parent()
-    executor = daemon.parent() if daemon else None
-    # without its daemon nobody tells the worker to end
-    for process in (daemon, executor):
-        if process is not None:
-            process.kill()
-    target.wait_until(lambda: target.batch() >= before + 2 or not target.alive())
-    frozen.send_signal(signal.SIGCONT)
+    try:
+        frozen = psutil.Process(pid)
+        executor = next(p for p in frozen.parents() if "java" in p.name())
+        executor.kill()
+        target.wait_until(lambda: target.batch() >= before + 2 or not target.alive())
+        frozen.resume()
+    except (psutil.NoSuchProcess, StopIteration):
+        return False
     return True
 
 

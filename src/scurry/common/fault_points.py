@@ -49,5 +49,8 @@ def _strike(name: str) -> None:
         chosen = signal.Signals[file.read().strip() or "SIGKILL"]
     with open(taken, "w") as file:
         file.write(str(os.getpid()))
+    if chosen is signal.SIGSTOP:
+        # in a session of its own it is not woken when the process that started it dies
+        os.setsid()
     os.rename(taken, f"{armed}.struck")
     os.kill(os.getpid(), chosen)
