@@ -28,8 +28,11 @@ lint: $(STAMP) ## check style, types and layers only
 	@echo "==> layers: lint-imports"
 	@$(BIN)/lint-imports --no-logo
 
+# SCURRY_REQUIRE_SERVERS=1 makes a server that cannot be had (a Kafka broker, say) a failure; without
+# it the tests that need the server are skipped, loudly.
 # `lint` goes first even under `make -j`: a style error should not wait for Spark.
 pytest: lint $(STAMP) ## run all tests, after lint
+	@sh scripts/install_servers.sh
 	@echo "==> tests: pytest, two processes"
 	@$(WITH_JAVA) && $(BIN)/scurry warm-up && $(BIN)/python -m pytest -n 2 --dist loadgroup
 

@@ -6,13 +6,11 @@ contenders get the same rows; slow ones get fewer of them, which their note says
 
 from __future__ import annotations
 
-import os
-import sys
-
 import click
 
-from benchmarks import _data, _results
-from benchmarks._harness import Contender, ContenderFailed, run
+from benchmarks import _data
+from benchmarks._command import run_all
+from benchmarks._harness import Contender, run
 from benchmarks._results import DATA, Result
 
 NAME = "keyed_process"
@@ -114,36 +112,12 @@ CONTENDERS = (
 )
 def main(events: int, keys: int, only: tuple[str, ...]) -> None:
     """Measure all contenders, or those of ``only``."""
-    results: list[Result] = []
-    absent: dict[str, str] = {}
-    failed = False
-    command = f"python -m benchmarks.{NAME} --events {events} --keys {keys}"
-    for contender in CONTENDERS:
-        if only and contender.name not in only:
-            continue
-        if contender.interpreter(os.environ) is None:
-            absent[contender.name] = contender.why_skipped()
-            continue
-        try:
-            results.append(_results.stamp(_run(contender, events, keys), command))
-        except ContenderFailed as failure:
-            absent[contender.name] = f"FAILED. {failure}"
-            failed = True
-    order = [contender.name for contender in CONTENDERS]
-    known = _results.save(NAME, results, order, partial=bool(only))
-    _results.show(f"Keyed count, {keys:,} keys, {_results.machine()}", known, absent)
-    sys.exit(1 if failed else 0)
+    run_all(NAME, f"Keyed count, {keys:,} keys", CONTENDERS, _run, events, keys, only)
 
 
-def _run(contender: Contender, wanted: int, keys: int) -> Result:
-    events = _data.whole_files(contender.events(wanted))
-    make = _data.csv if contender.reads_csv else _data.parquet
-    data = make(DATA, events, keys)
-    result = run(contender, data, events, _data.checksum(events, keys))
-    result.keys = keys
-    if events < wanted:
-        result.note += f"; {events:,} of the events"
-    return result
+def _run(contender: Contender, events: int, keys: int) -> Result:
+    data = (_data.csv if contender.reads_csv else _data.parquet)(DATA, events, keys)
+    return run(contender, data, events, _data.checksum(events, keys))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Settings shared by all tests: how hard hypothesis tries.
+"""Settings shared by all tests: how hard hypothesis tries, and servers to test against.
 
 ``HYPOTHESIS_PROFILE`` picks the profile by name; without it, ``ci`` where ``CI`` is set and
 ``dev`` elsewhere.
@@ -7,8 +7,13 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from scurry.testing.servers import PostgresServer, RedisServer
 
 settings.register_profile(
     "ci",
@@ -19,3 +24,37 @@ settings.register_profile(
 )
 settings.register_profile("dev", parent=settings.get_profile("ci"), max_examples=20)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "tests/servers" in str(item.path):
+            item.add_marker(pytest.mark.servers)
+            item.add_marker(pytest.mark.xdist_group("servers"))
+
+
+def _installed(name: str, there: bool) -> None:
+    """Skip the test where a server is not installed; fail it where that must not happen."""
+    if there:
+        return
+    reason = f"{name} is not installed: run scripts/install_servers.sh, or install it by hand"
+    if os.environ.get("SCURRY_REQUIRE_SERVERS"):
+        pytest.fail(reason, pytrace=False)
+    print(f"\n*** NOT TESTED: {reason}", file=sys.__stderr__, flush=True)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A Postgres of our own; a test that stops it starts it again."""
+    _installed("Postgres", PostgresServer.installed())
+    with PostgresServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    """A Redis of our own."""
+    _installed("Redis", RedisServer.installed())
+    with RedisServer() as server:
+        yield server

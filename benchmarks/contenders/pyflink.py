@@ -17,52 +17,86 @@ import os
 import sysconfig
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pyflink.common import Configuration, Types
-from pyflink.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
+from pyflink.datastream import (
+    DataStream,
+    KeyedProcessFunction,
+    RuntimeContext,
+    StreamExecutionEnvironment,
+)
 from pyflink.datastream.connectors.base import Sink
 from pyflink.datastream.state import ValueStateDescriptor
 from pyflink.java_gateway import get_gateway
 from pyflink.table import StreamTableEnvironment
 
-from benchmarks.contenders._protocol import Measurement, Options
+from benchmarks.contenders._protocol import Measurement, Options, count_of, padded
 
 _POLL_SECONDS = 0.2
+COUNTS = Types.TUPLE([Types.LONG(), Types.LONG()])
 _TABLE = """
     CREATE TABLE events (`key` BIGINT, `value` BIGINT, ts BIGINT)
     WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'csv')
 """
 
 
-class Count(KeyedProcessFunction):
-    """Counts the events of each key and says the new count for every event."""
+class Tally:
+    """What a function has put out; written to a file when it is closed."""
 
     def __init__(self, tallies: str) -> None:
         self.tallies = tallies
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
         self.rows = self.checksum = 0
         self.first = 0.0
 
-    def process_element(
-        self, value: Any, ctx: KeyedProcessFunction.Context
-    ) -> Iterator[tuple[int, int]]:
-        count = (self.count.value() or 0) + 1
-        self.count.update(count)
+    def add(self, count: int) -> None:
+        """A row with that count goes out."""
         if not self.rows:
             self.first = time.time()
         self.rows += 1
         self.checksum += count
-        yield value[0], count
 
-    def close(self) -> None:
+    def write(self) -> None:
+        """There will be no more."""
         tally = {"first": self.first, "rows": self.rows, "checksum": self.checksum}
         if self.rows:
             Path(self.tallies, f"{uuid.uuid4().hex}.json").write_text(json.dumps(tally))
+
+
+class Count(KeyedProcessFunction):
+    """Counts the events of each key and says the new count for every event."""
+
+    def __init__(self, tallies: str, value_bytes: int = 0) -> None:
+        self.tally = Tally(tallies)
+        self.size = value_bytes
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        kind = Types.PICKLED_BYTE_ARRAY() if self.size else Types.LONG()
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", kind))
+
+    def process_element(
+        self, value: Any, ctx: KeyedProcessFunction.Context
+    ) -> Iterator[tuple[int, int]]:
+        if self.size:
+            count = count_of(self.count.value()) + 1
+            self.count.update(padded(count, self.size))
+        else:
+            count = (self.count.value() or 0) + 1
+            self.count.update(count)
+        self.tally.add(count)
+        yield value[0], count
+
+    def close(self) -> None:
+        self.tally.write()
+
+
+def keyed_count(events: DataStream, tallies: str, value_bytes: int = 0) -> DataStream:
+    """The job."""
+    keyed = events.key_by(lambda event: event[0], key_type=Types.LONG())
+    return keyed.process(Count(tallies, value_bytes), output_type=COUNTS)
 
 
 def settings(options: Any) -> Configuration:
@@ -91,8 +125,8 @@ def settings(options: Any) -> Configuration:
     return made
 
 
-def main() -> None:
-    """Run the job and report."""
+def main(job: Callable[[DataStream, str], DataStream] | None = None) -> None:
+    """Run a job over the events and report."""
     options = _options()
     # read by PyFlink when the environment is made
     os.environ["_python_worker_execution_mode"] = "process"  # noqa: SIM112
@@ -105,13 +139,11 @@ def main() -> None:
     tables = StreamTableEnvironment.create(env)
     tables.execute_sql(_TABLE.format(path=options.data.absolute().as_uri()))
     discarding = get_gateway().jvm.org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink
-    (
-        tables.to_data_stream(tables.from_path("events"))
-        .key_by(lambda event: event[0], key_type=Types.LONG())
-        .process(Count(str(tallies)), output_type=Types.TUPLE([Types.LONG(), Types.LONG()]))
-        .sink_to(Sink(discarding()))
-    )
-    done = env.execute_async("keyed count").get_job_execution_result()
+    events = tables.to_data_stream(tables.from_path("events"))
+    if job is None:
+        job = partial(keyed_count, value_bytes=options.value_bytes)
+    job(events, str(tallies)).sink_to(Sink(discarding()))
+    done = env.execute_async("counts").get_job_execution_result()
     completed: set[str] = set()
     while not done.done():
         completed |= {str(found) for found in _checkpoints(options).glob("*/chk-*/_metadata")}
@@ -121,7 +153,7 @@ def main() -> None:
     found = [json.loads(file.read_text()) for file in tallies.iterdir()]
     rows = sum(tally["rows"] for tally in found)
     measurement.mark(0, min(tally["first"] for tally in found))
-    measurement.mark(rows, ended)
+    measurement.mark(options.events, ended)
     measurement.finish(
         events=options.events,
         output_rows=rows,
@@ -138,6 +170,7 @@ def _options() -> Any:
     parser.add_argument("--bundle", type=int, default=100_000)
     parser.add_argument("--bundle-ms", type=int, default=10_000)
     parser.add_argument("--cache", type=int, default=100_000)
+    parser.add_argument("--value-bytes", type=int, default=0, help="0: the count is the value")
     return parser.parse_args()
 
 

@@ -14,15 +14,27 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.kafka.conftest import kafka_installed, servers
 
 ROOT = Path(__file__).parents[2]
 HOW_TO = "docs/howto/"
+__all__ = ["kafka_installed", "servers"]
 #: Pages that are run by one interpreter; to start one, and a JVM, is what takes the time.
 GROUPS = [
     ["README.md"],
     ["docs/tutorial.md"],
     [f"{HOW_TO}spark.md"],
-    [f"{HOW_TO}{name}.md" for name in ("micro-batches", "restart", "source-and-sink", "errors")],
+    [
+        *(
+            f"{HOW_TO}{name}.md"
+            for name in ("micro-batches", "restart", "source-and-sink", "errors", "async-io")
+        ),
+        "docs/concepts/functions.md",
+    ],
+    [f"{HOW_TO}kafka.md"],
+    ["docs/concepts/state.md"],
+    ["docs/concepts/windows.md"],
+    [f"{HOW_TO}{name}.md" for name in ("files", "postgres", "other-sinks")],
     ["docs/concepts/failure.md", "docs/concepts/timers.md"],
 ]
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -50,10 +62,15 @@ def examples(page: str) -> list[Example]:
     return found
 
 
-def run(program: Path) -> list[str]:
-    """What each block of ``program`` prints."""
+def run(program: Path, **settings: str) -> list[str]:
+    """What each block of ``program`` prints, given more environment variables."""
     path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "PYTHONPATH": path, "PYSPARK_PYTHON": sys.executable}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": path,
+        "PYSPARK_PYTHON": sys.executable,
+        **settings,
+    }
     finished = subprocess.run(
         [sys.executable, str(program)],
         capture_output=True,
@@ -74,7 +91,11 @@ def without_places(text: str) -> str:
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("pages", GROUPS, ids=lambda pages: Path(pages[0]).stem)
-def test_the_examples_of_a_page_print_what_it_says(pages: list[str], tmp_path: Path) -> None:
+def test_the_examples_of_a_page_print_what_it_says(
+    pages: list[str], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if f"{HOW_TO}postgres.md" in pages:
+        request.getfixturevalue("postgres_server")
     shown = [example for page in pages for example in examples(page)]
     program = tmp_path / "job.py"
     program.write_text(
@@ -83,7 +104,10 @@ def test_the_examples_of_a_page_print_what_it_says(pages: list[str], tmp_path: P
             for number, example in enumerate(shown)
         )
     )
-    printed = run(program)
+    settings = {}
+    if pages == [f"{HOW_TO}kafka.md"]:
+        settings["KAFKA"] = request.getfixturevalue("servers")
+    printed = run(program, **settings)
     assert len(printed) == len(shown)
     for text, example in zip(printed, shown, strict=True):
         assert without_places(text) == without_places(example.output), example.page

@@ -84,9 +84,12 @@ def brute_force(data: list[Any], bound: int) -> dict[str, list[Any]]:
             out[key].append((key, "timer", time, sums[key], tuple(times[key])))
             times[key].clear()
 
+    watermark = -(1 << 63)
     for key, time, port in data:
-        watermark = -(1 << 63) if highest is None else highest - bound - 1
-        fire(watermark)
+        before, watermark = watermark, -(1 << 63) if highest is None else highest - bound - 1
+        # a timer set at or below the watermark waits until that moves
+        if watermark > before:
+            fire(watermark)
         if port == 1:
             sums[key] = (sums[key] or 0) + time
             out[key].append((key, 1, sums[key], tuple(times[key])))

@@ -15,6 +15,7 @@ from dataclasses import asdict
 import click
 
 from scurry.cli.checks import Finding, Verdict, examine
+from scurry.cli.kafka_check import check_kafka
 from scurry.cli.machine import ThisMachine
 
 _COLOURS = {Verdict.OK: "green", Verdict.WARN: "yellow", Verdict.FAIL: "red"}
@@ -63,9 +64,17 @@ def _print_table(findings: Sequence[Finding]) -> None:
 
 @click.command()
 @click.option("--json", "wants_json", is_flag=True, help="Print one JSON object.")
-def doctor(wants_json: bool) -> None:
+@click.option(
+    "--kafka", multiple=True, metavar="HOST:PORT", help="Check that this Kafka can be used, too."
+)
+@click.option("--postgres", metavar="DSN", help="Also check a database that jobs read or write.")
+def doctor(wants_json: bool, kafka: tuple[str, ...], postgres: str | None) -> None:
     """Check that this machine can run jobs; exit with 1 if it cannot."""
-    findings = examine(ThisMachine())
+    findings = [*examine(ThisMachine()), *map(check_kafka, kafka)]
+    if postgres is not None:
+        from scurry.cli.postgres_check import check_postgres
+
+        findings.append(check_postgres(postgres))
     if wants_json:
         click.echo(as_json(findings))
     elif sys.stdout.isatty():

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from scurry.common.errors import ConfigurationError, TypeMismatchError
-from scurry.common.type_information import describe
+from scurry.common.type_information import TypeInformation, describe
 from scurry.common.types import Row
 
 __all__ = [
@@ -44,13 +44,29 @@ class SerializationSchema(ABC):
     def serialize(self, value: Any) -> bytes | None:
         """The message for an element; None stands for a message without content."""
 
+    def serialize_batch(self, values: list[Any]) -> list[bytes | None]:
+        """The messages for several elements; override it where that is faster."""
+        return list(map(self.serialize, values))
+
 
 class DeserializationSchema(ABC):
     """Turns messages into elements."""
 
+    #: Whether what :meth:`deserialize` returns is a list of elements instead of one.
+    flattens: bool = False
+
     @abstractmethod
     def deserialize(self, message: bytes) -> Any:
-        """The element of a message."""
+        """The element of a message; None if it has none."""
+
+    def deserialize_batch(self, messages: list[bytes]) -> list[Any]:
+        """The elements of several messages; override it where that is faster. It raises if one of
+        them cannot be read, and is then called no more: the messages are read one by one."""
+        return list(map(self.deserialize, messages))
+
+    def get_produced_type(self) -> TypeInformation | None:
+        """The type of the elements, if known."""
+        return None
 
 
 class SimpleStringSchema(SerializationSchema, DeserializationSchema):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from scurry.common.errors import NotSupportedError, ProgramError
+from scurry.common.errors import ProgramError
 from scurry.plan.graph import Graph
 from scurry.plan.nodes import (
+    IntervalJoin,
     KeyBy,
     KeyedBroadcastProcess,
     KeyedCoProcess,
@@ -13,12 +14,12 @@ from scurry.plan.nodes import (
     Partition,
     Reduce,
     SideOutput,
+    Sink,
     Source,
-    Timestamps,
     Window,
 )
 
-_KEYED = (KeyedProcess, Reduce, Window, KeyedCoProcess, KeyedBroadcastProcess)
+_KEYED = (KeyedProcess, Reduce, Window, KeyedCoProcess, KeyedBroadcastProcess, IntervalJoin)
 
 
 def check_program(graph: Graph, max_parallelism: int) -> Graph:
@@ -29,35 +30,32 @@ def check_program(graph: Graph, max_parallelism: int) -> Graph:
             "stream with print(), sink_to(...) or execute_and_collect()."
         )
     _check_uids(graph)
+    _check_sinks(graph)
     for node in graph.nodes:
         _check_parallelism(node, max_parallelism)
         if isinstance(node, _KEYED) and not _is_keyed(node):
             raise ProgramError(
                 f"{node.name!r} ({node.location}) needs a keyed stream: call key_by(...) before it."
             )
-        if isinstance(node, Timestamps):
-            _check_strategy(node)
-        if isinstance(node, SideOutput) and isinstance(node.inputs[0], (Source, KeyBy, Partition)):
-            raise ProgramError(
-                f"get_side_output({node.tag!r}) at {node.location} was called on "
-                f"{node.inputs[0].name!r}, which has no side outputs; call it on the stream that "
-                "process(...) returned."
-            )
+        if isinstance(node, SideOutput):
+            _check_side_output(node)
     return graph
 
 
-def _check_strategy(node: Timestamps) -> None:
-    missing = {
-        "with_idleness": node.strategy.idleness_ms is not None,
-        "with_watermark_alignment": node.strategy.alignment is not None,
-        "a custom WatermarkGenerator": node.strategy.kind == "generator",
-    }
-    for what, used in missing.items():
-        if used:
-            raise NotSupportedError(
-                f"{node.name!r} ({node.location}) uses {what}, which Scurry does not run yet. "
-                "Leave it out, or use for_bounded_out_of_orderness or for_monotonous_timestamps."
+def _check_side_output(node: SideOutput) -> None:
+    producer = node.inputs[0]
+    if isinstance(producer, Source) and producer.source.side_outputs:
+        offered = [tag.tag_id for tag in producer.source.side_outputs]
+        if node.tag not in offered:
+            raise ProgramError(
+                f"get_side_output({node.tag!r}) at {node.location} was called on "
+                f"{producer.name!r}, whose side outputs are {offered}."
             )
+    elif isinstance(producer, (Source, KeyBy, Partition)):
+        raise ProgramError(
+            f"get_side_output({node.tag!r}) at {node.location} was called on {producer.name!r}, "
+            "which has no side outputs; call it on the stream that process(...) returned."
+        )
 
 
 def _is_keyed(node: Node) -> bool:
@@ -77,6 +75,20 @@ def _check_uids(graph: Graph) -> None:
                 f"{node.name!r} ({node.location}). A uid names an operator's state; give each "
                 "operator its own."
             )
+
+
+def _check_sinks(graph: Graph) -> None:
+    owners: dict[int, Sink] = {}
+    for node in graph.nodes:
+        if isinstance(node, Sink):
+            other = owners.setdefault(id(node.sink), node)
+            if other is not node:
+                raise ProgramError(
+                    f"One {type(node.sink).__name__} object is the sink of two streams, "
+                    f"{other.name!r} ({other.location}) and {node.name!r} ({node.location}). A "
+                    "sink remembers which batches it has committed: make one for each stream, or "
+                    "union the streams."
+                )
 
 
 def _check_parallelism(node: Node, max_parallelism: int) -> None:

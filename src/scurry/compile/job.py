@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+from scurry.common.errors import ProgramError
 from scurry.compile.checks import check_program
 from scurry.compile.operators import make_for
 from scurry.compile.poison import route_dead_letters
@@ -16,7 +16,9 @@ from scurry.functions.dead_letters import DEAD_LETTER, FAIL
 from scurry.functions.sink import EXACTLY_ONCE
 from scurry.plan.graph import Graph
 from scurry.plan.nodes import Node, Operator, Source, Timestamps
+from scurry.runtime.event_time import mark_cell
 from scurry.runtime.specs import JobSpec, OperatorSpec, SourceSpec, Wire
+from scurry.state.backends import StateSettings
 
 
 @dataclass(frozen=True)
@@ -27,12 +29,11 @@ class Settings:
     max_parallelism: int = 128
     parameters: Mapping[str, str] = field(default_factory=dict)
     chaining: bool = True
+    state: StateSettings = field(default_factory=StateSettings)
     #: what is promised about output: exactly-once or at-least-once
     guarantee: str = EXACTLY_ONCE
     #: what happens to an element on which a user function raises
     on_error: str = FAIL
-    #: bytes of log up to which a slot's state is not compacted, None for the usual
-    compact_above: int | None = None
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
     for node in graph.operators:
         main, side = wires.get(node, {}).get(None, ()), _side(wires.get(node, {}))
         if isinstance(node, Source):
-            sources.append(_source_spec(node, uids[node], layout, tuple(main)))
+            sources.append(_source_spec(node, uids[node], layout, tuple(main), side))
         else:
             operators[uids[node]] = OperatorSpec(
                 uid=uids[node],
@@ -81,9 +82,6 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
         or any(isinstance(n, Timestamps) for n in graph.nodes)
         or any(count > 1 for count in hops.values())
     )
-    options: dict[str, Any] = {"ordered": ordered, "guarantee": settings.guarantee}
-    if settings.compact_above is not None:
-        options["compact_above"] = settings.compact_above
     spec = JobSpec(
         name=graph.name,
         run_id="",
@@ -93,9 +91,30 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
         operators=operators,
         stages=tuple(tuple(uids[head] for head in heads) for heads in layout.stages),
         parameters=dict(settings.parameters),
-        options=options,
+        options={
+            "ordered": ordered,
+            "alignment": _alignment(graph, uids),
+            "guarantee": settings.guarantee,
+        },
+        state=settings.state,
     )
     return CompiledJob(graph, layout, uids, spec)
+
+
+def _alignment(graph: Graph, uids: Mapping[Node, str]) -> dict[str, tuple[str, int, str]]:
+    """For each source in an alignment group: the group, the drift allowed, where its mark is."""
+    found = {}
+    for node in graph.nodes:
+        if isinstance(node, Timestamps) and node.strategy.alignment is not None:
+            source = node.inputs[0]
+            if not isinstance(source, Source):
+                raise ProgramError(
+                    f"{node.name!r} ({node.location}) uses with_watermark_alignment, which can "
+                    "only hold back a source: pass the strategy to from_source(...)."
+                )
+            group, drift, _ = node.strategy.alignment
+            found[uids[source]] = (group, drift, mark_cell(uids[node]))
+    return found
 
 
 Outgoing = dict[str | None, list[Wire]]
@@ -113,7 +132,13 @@ def _side(outgoing: Outgoing) -> dict[str, tuple[Wire, ...]]:
     return {tag: tuple(wires) for tag, wires in outgoing.items() if tag is not None}
 
 
-def _source_spec(node: Source, uid: str, layout: Layout, outputs: tuple[Any, ...]) -> SourceSpec:
+def _source_spec(
+    node: Source,
+    uid: str,
+    layout: Layout,
+    outputs: tuple[Wire, ...],
+    side_outputs: Mapping[str, tuple[Wire, ...]],
+) -> SourceSpec:
     return SourceSpec(
         uid=uid,
         name=node.name,
@@ -121,4 +146,5 @@ def _source_spec(node: Source, uid: str, layout: Layout, outputs: tuple[Any, ...
         tasks=layout.parallelism[node],
         outputs=outputs,
         type_info=node.type_info,
+        side_outputs=side_outputs,
     )

@@ -9,14 +9,17 @@ where to go on.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from scurry.functions.source import ReadPlan, SourceEnumerator
 from scurry.runtime.ingress import PartitionPlan, TaskPlan
+from scurry.runtime.report import OperatorReport
 from scurry.runtime.specs import JobSpec
+from scurry.state.operator_state import Encoded, redistribute
 
 
 class PartitionState(msgspec.Struct):
@@ -24,8 +27,48 @@ class PartitionState(msgspec.Struct):
 
     source: str
     partition: str
-    cells: dict[str, int] = {}
+    cells: dict[str, Any] = {}
     ended: bool = False
+
+
+class OperatorStates(msgspec.Struct):
+    """The operator states of functions in the ingress, and the union lists of all functions.
+
+    A place is the number of a stage, 0 for the ingress, and of a task there: ``"0:3"``.
+    """
+
+    #: by operator and place
+    states: dict[str, dict[str, Encoded]] = {}
+    unions: dict[str, dict[str, Encoded]] = {}
+    #: by place: the version of its states
+    tokens: dict[str, str] = {}
+
+    def take(self, report: OperatorReport) -> None:
+        """What a task's states have become."""
+        place = "{}:{}".format(*report.place)
+        if report.token:
+            self.tokens[place] = report.token
+        for held, told in ((self.states, report.states), (self.unions, report.unions)):
+            for uid, states in told.items():
+                held.setdefault(uid, {})[place] = states
+
+    def of_task(self, task: int) -> dict[str, Encoded]:
+        """The states of one task of the ingress, by operator."""
+        place = f"0:{task}"
+        return {uid: held[place] for uid, held in self.states.items() if place in held}
+
+    def all_unions(self) -> dict[str, list[Encoded]]:
+        """The union lists of all instances, by operator."""
+        return {uid: [held[p] for p in sorted(held)] for uid, held in self.unions.items()}
+
+    def fit(self, tasks: int) -> None:
+        """Deal out the states anew if there were more tasks in the ingress than ``tasks``."""
+        for uid, held in self.states.items():
+            numbers = sorted(int(place.split(":")[1]) for place in held)
+            if numbers and numbers[-1] >= tasks:
+                dealt = redistribute([held[f"0:{number}"] for number in numbers], tasks)
+                self.states[uid] = {f"0:{at}": states for at, states in enumerate(dealt)}
+                self.tokens = {f"0:{at}": f"dealt {at}" for at in range(tasks)}
 
 
 class Epoch(msgspec.Struct):
@@ -40,6 +83,7 @@ class Epoch(msgspec.Struct):
     #: when a batch is due even if there is nothing to read, for timers and idle sources
     wake: int | None = None
     version: int = 1
+    operators: OperatorStates = msgspec.field(default_factory=OperatorStates)
 
 
 class BatchPlanner:
@@ -53,13 +97,18 @@ class BatchPlanner:
             source.uid: source.source.enumerator(source.tasks) for source in job.sources
         }
         self._positions: dict[str, Any] = {}
+        #: where the sources stood before the last planned batch
         self._partitions: dict[tuple[str, str], PartitionState] = {}
         self._finished: set[str] = set()
         self._announced_end = False
         self._now = 0
         self._wake: int | None = None
+        self._warned: set[str] = set()
+        self._operators = OperatorStates()
         if epoch is not None:
             self._now, self._wake = epoch.now, epoch.wake
+            self._operators = epoch.operators
+            self._operators.fit(job.ingress_tasks)
             self._positions = dict(epoch.positions)
             known = set(self._enumerators)
             self._partitions = {
@@ -80,10 +129,11 @@ class BatchPlanner:
         """The tasks of micro-batch ``batch``, None if there is nothing to do yet."""
         if self._announced_end:
             return None
+        held_back = self._held_back()
         reads = {
             uid: enumerator.plan(self._positions[uid], self.max_records)
             for uid, enumerator in self._enumerators.items()
-            if uid not in self._finished
+            if uid not in self._finished and uid not in held_back
         }
         ending = {uid for uid, read in reads.items() if read.finished}
         now = max(self._now, int(time.time() * 1000) if now is None else now)
@@ -96,6 +146,24 @@ class BatchPlanner:
         self._finished |= ending
         self._announced_end = len(self._finished) == len(self._enumerators)
         return self._tasks(batch, now, reads, ending)
+
+    def _held_back(self) -> set[str]:
+        """The sources that are too far ahead of their alignment group."""
+        groups: dict[str, dict[str, tuple[int, int]]] = {}
+        for uid, (group, drift, cell) in self._job.options.get("alignment", {}).items():
+            marks = [
+                state.cells[cell]
+                for (source, _), state in self._partitions.items()
+                if source == uid and cell in state.cells and not state.ended
+            ]
+            if marks:
+                groups.setdefault(group, {})[uid] = (min(marks), drift)
+        return {
+            uid
+            for members in groups.values()
+            for uid, (mark, drift) in members.items()
+            if mark > min(least for least, _ in members.values()) + drift
+        }
 
     def _tasks(
         self, batch: int, now: int, reads: dict[str, ReadPlan], ending: set[str]
@@ -115,24 +183,44 @@ class BatchPlanner:
         used: dict[str, int] = {}
         for rank, place in enumerate(sorted(self._partitions)):
             state = self._partitions[place]
-            state.ended = state.ended or place[0] in ending
+            ended = place[0] in ending or (place[0] in reads and place[1] in reads[place[0]].ended)
+            state.ended = state.ended or ended
             number = used[place[0]] = used.get(place[0], -1) + 1
             shares.setdefault(number % tasks[place[0]], []).append(
                 PartitionPlan(*place, rank, ranges.get(place, []), dict(state.cells), state.ended)
             )
         return [
-            TaskPlan(batch, task, len(shares), now, shares[task], self._announced_end)
+            TaskPlan(
+                batch,
+                task,
+                len(shares),
+                now,
+                shares[task],
+                self._announced_end,
+                self._operators.of_task(task),
+                self._operators.tokens.get(f"0:{task}", ""),
+                self._operators.all_unions(),
+            )
             for task in sorted(shares)
         ]
 
-    def remember(self, source: str, partition: str, cells: dict[str, int]) -> None:
+    def remember(self, source: str, partition: str, cells: dict[str, Any]) -> None:
         """The ingress reports what a partition's cells have become."""
         self._partitions[source, partition].cells = cells
 
-    def take_wishes(self, reports: Iterable[Mapping[str, Any]]) -> None:
-        """The tasks report when they want a batch even if there is nothing to read."""
+    def take_wishes(self, reports: Sequence[Mapping[str, Any]]) -> None:
+        """The tasks report when they want a batch even if there is nothing to read, and what the
+        user should be told."""
+        for text in sorted({text for report in reports for text in report["warnings"]}):
+            if text not in self._warned:
+                self._warned.add(text)
+                warnings.warn(text, RuntimeWarning, stacklevel=2)
         wishes = [report["wake"] for report in reports if report.get("wake") is not None]
         self._wake = min(wishes, default=None)
+
+    def remember_operators(self, report: OperatorReport) -> None:
+        """A task reports what its operator states have become."""
+        self._operators.take(report)
 
     def epoch(self, batch: int) -> Epoch:
         """Where the job stands after ``batch``."""
@@ -143,7 +231,22 @@ class BatchPlanner:
             sorted(self._finished),
             self._now,
             self._wake,
+            operators=self._operators,
         )
+
+    def observe(self, counters: Mapping[str, int]) -> None:
+        """The tasks of the last planned batch report what they counted."""
+        for uid, enumerator in self._enumerators.items():
+            records = counters.get(f"read:{uid}", 0) + counters.get(f"rejected:{uid}", 0)
+            enumerator.observed(records, counters.get(f"read_bytes:{uid}", 0))
+
+    def gauges(self) -> dict[str, int]:
+        """What the sources show of themselves, as ``name:<uid>``."""
+        return {
+            f"{name}:{uid}": value
+            for uid, enumerator in self._enumerators.items()
+            for name, value in enumerator.gauges().items()
+        }
 
     def committed(self) -> None:
         """The last planned batch is durable."""

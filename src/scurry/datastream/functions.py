@@ -20,10 +20,17 @@ from scurry.functions import (
     RuntimeContext,
     WindowFunction,
 )
+from scurry.functions.async_io import AsyncFunction, AsyncRetryPredicate, AsyncRetryStrategy
 from scurry.functions.broadcast import (
     BaseBroadcastProcessFunction,
     BroadcastProcessFunction,
     KeyedBroadcastProcessFunction,
+)
+from scurry.functions.checkpointed import (
+    CheckpointedFunction,
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+    OperatorStateStore,
 )
 from scurry.functions.co_process import (
     CoFlatMapFunction,
@@ -31,7 +38,14 @@ from scurry.functions.co_process import (
     CoProcessFunction,
     KeyedCoProcessFunction,
 )
+from scurry.functions.contexts import TimerService
 from scurry.functions.dead_letters import DEAD_LETTERS, DeadLetter
+from scurry.functions.joins import (
+    CoGroupFunction,
+    FlatJoinFunction,
+    JoinFunction,
+    ProcessJoinFunction,
+)
 from scurry.functions.sink import Sink, SinkWriter, WriterContext
 from scurry.functions.source import (
     ReadPlan,
@@ -45,24 +59,35 @@ __all__ = [
     "DEAD_LETTERS",
     "AggregateFunction",
     "AllWindowFunction",
+    "AsyncFunction",
+    "AsyncRetryPredicate",
+    "AsyncRetryStrategy",
     "BaseBroadcastProcessFunction",
     "BroadcastProcessFunction",
+    "CheckpointedFunction",
     "CoFlatMapFunction",
+    "CoGroupFunction",
     "CoMapFunction",
     "CoProcessFunction",
     "DeadLetter",
     "FilterFunction",
+    "FlatJoinFunction",
     "FlatMapFunction",
     "Function",
+    "FunctionInitializationContext",
+    "FunctionSnapshotContext",
+    "JoinFunction",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "KeyedStateStore",
     "MapFunction",
+    "OperatorStateStore",
     "Partitioner",
     "ProcessAllWindowFunction",
     "ProcessFunction",
+    "ProcessJoinFunction",
     "ProcessWindowFunction",
     "ReadPlan",
     "ReadRange",
@@ -73,6 +98,7 @@ __all__ = [
     "Source",
     "SourceBatch",
     "SourceEnumerator",
+    "TimerService",
     "WindowFunction",
     "WriterContext",
 ]

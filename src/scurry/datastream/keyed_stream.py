@@ -24,6 +24,7 @@ from scurry.plan import nodes
 from scurry.windowing.assigners import WindowAssigner
 
 if TYPE_CHECKING:
+    from scurry.datastream.interval_join import IntervalJoin
     from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 
@@ -117,6 +118,19 @@ class KeyedStream(DataStream):
         """Group the elements of each key by count: ``size`` of them, one group every ``slide``
         elements (every ``size`` if that is 0)."""
         return WindowedStream(self, count_assigner(size, slide))
+
+    def interval_join(self, other_stream: KeyedStream) -> IntervalJoin:
+        """Join with another keyed stream: elements of equal keys whose timestamps are within
+        bounds, see :meth:`IntervalJoin.between`."""
+        from scurry.datastream.interval_join import IntervalJoin
+
+        self._check_partner("interval_join", other_stream)
+        if not isinstance(other_stream, KeyedStream):
+            raise ProgramError(
+                "interval_join needs a keyed stream on both sides: call key_by(...) on the other "
+                "stream too."
+            )
+        return IntervalJoin(self, other_stream)
 
     def key_by(self, key_selector: Any, key_type: TypeInformation | None = None) -> KeyedStream:
         """Partition by another key."""

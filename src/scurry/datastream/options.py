@@ -17,6 +17,12 @@ BATCH_INTERVAL = "execution.checkpointing.interval"
 BATCH_RECORDS = "scurry.batch.max-records"
 #: Where workers keep local copies of state; the temporary directory if unset.
 LOCAL_DIR = "scurry.state.local-dir"
+#: Where the working copy of state is: on disk (the default) or in memory. Flink's newer name for
+#: the setting is read as well.
+STATE_BACKEND = "state.backend"
+STATE_BACKEND_TYPE = "state.backend.type"
+#: Decoded entries that each state keeps in memory, per slot, from micro-batch to micro-batch.
+STATE_CACHE = "state.backend.cache-size"
 #: Bytes of log up to which a slot's state is not compacted.
 COMPACT_ABOVE = "scurry.state.compact-above"
 #: What happens to an element on which a user function raises: fail or dead-letter.

@@ -32,9 +32,9 @@ from scurry.compile.explain import describe_plan, explain
 from scurry.compile.job import CompiledJob, Settings, compile_job
 from scurry.connectors.collection import CollectionSource
 from scurry.datastream import options
-from scurry.datastream.checkpoint_config import CheckpointConfig
-from scurry.datastream.checkpointing_mode import CheckpointingMode, mode_of
+from scurry.datastream.checkpointing_mode import mode_of
 from scurry.datastream.execution_mode import RuntimeExecutionMode
+from scurry.datastream.job_settings import JobSettings
 from scurry.datastream.plain_stream import DataStream
 from scurry.datastream.transformation import Transformation, freeze
 from scurry.functions.dead_letters import FAIL, POLICIES
@@ -42,9 +42,10 @@ from scurry.functions.source import Source
 from scurry.plan import nodes
 from scurry.plan.graph import Graph
 from scurry.runtime.conform import as_elements
+from scurry.state.backends import StateSettings
 
 
-class StreamExecutionEnvironment:
+class StreamExecutionEnvironment(JobSettings):
     """Builds streams from sources and runs what was built."""
 
     def __init__(self, configuration: Configuration | None = None) -> None:
@@ -105,10 +106,6 @@ class StreamExecutionEnvironment:
         """The number of key groups; -1 if the default is left in place."""
         return self._config.get_max_parallelism()
 
-    def get_default_local_parallelism(self) -> int:
-        """The number of cores of this machine."""
-        return os.cpu_count() or 1
-
     def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
         """Choose streaming semantics (the default) or, for bounded input, automatic."""
         if execution_mode is RuntimeExecutionMode.BATCH:
@@ -118,38 +115,6 @@ class StreamExecutionEnvironment:
             )
         self._configuration.set_string("execution.runtime-mode", execution_mode.name)
         return self
-
-    def disable_operator_chaining(self) -> StreamExecutionEnvironment:
-        """Give each operator a stage of its own."""
-        self._configuration.set_string(options.CHAINING, "false")
-        return self
-
-    def is_chaining_enabled(self) -> bool:
-        """Whether operators share a task with what feeds them where they can."""
-        return bool(self._configuration.get_boolean(options.CHAINING, True))
-
-    def enable_checkpointing(
-        self, interval: int, mode: CheckpointingMode | None = None
-    ) -> StreamExecutionEnvironment:
-        """Take a checkpoint every ``interval`` milliseconds. In Scurry every micro-batch is one, so
-        this sets how often a micro-batch starts at the most; where it is stored is
-        ``execution.checkpointing.dir``."""
-        config = self.get_checkpoint_config().set_checkpoint_interval(interval)
-        if mode is not None:
-            config.set_checkpointing_mode(mode)
-        return self
-
-    def get_checkpoint_config(self) -> CheckpointConfig:
-        """Settings of checkpoints."""
-        return CheckpointConfig(self._configuration)
-
-    def get_checkpoint_interval(self) -> int:
-        """The interval in milliseconds, -1 if none was set."""
-        return self.get_checkpoint_config().get_checkpoint_interval()
-
-    def get_checkpointing_mode(self) -> CheckpointingMode:
-        """What jobs promise about their output."""
-        return self.get_checkpoint_config().get_checkpointing_mode()
 
     def set_restart_strategy(self, strategy: RestartStrategyConfiguration) -> None:
         """What to do when the job fails; without it ``restart-strategy.type`` of the configuration
@@ -269,15 +234,22 @@ class StreamExecutionEnvironment:
 
     def _settings(self) -> Settings:
         max_parallelism = self._config.get_max_parallelism()
-        compact_above = int(self._configuration.get_integer(options.COMPACT_ABOVE, -1))
         return Settings(
             parallelism=self.get_parallelism(),
             max_parallelism=max_parallelism if max_parallelism > 0 else options.KEY_GROUPS,
             parameters=self._config.get_global_job_parameters(),
             chaining=self.is_chaining_enabled(),
+            state=self._state_settings(),
             guarantee=mode_of(self._configuration).guarantee,
             on_error=self._on_error(),
-            compact_above=None if compact_above < 0 else compact_above,
+        )
+
+    def _state_settings(self) -> StateSettings:
+        default, get = StateSettings(), self._configuration.get_string
+        return StateSettings(
+            get(options.STATE_BACKEND, get(options.STATE_BACKEND_TYPE, default.backend)),
+            self._configuration.get_integer(options.STATE_CACHE, default.cache_entries),
+            self._configuration.get_integer(options.COMPACT_ABOVE, default.compact_above),
         )
 
     def _on_error(self) -> str:

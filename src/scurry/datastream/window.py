@@ -11,6 +11,16 @@ from scurry.windowing.basic_triggers import (
     ProcessingTimeTrigger,
     PurgingTrigger,
 )
+from scurry.windowing.composed_triggers import (
+    AfterAll,
+    AfterCount,
+    AfterEach,
+    AfterFirst,
+    AfterProcessingTime,
+    AfterWatermark,
+    OrFinally,
+    Repeatedly,
+)
 from scurry.windowing.continuous_triggers import (
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
@@ -54,6 +64,12 @@ from scurry.windowing.windows import (
 
 __all__ = [
     "AccumulationMode",
+    "AfterAll",
+    "AfterCount",
+    "AfterEach",
+    "AfterFirst",
+    "AfterProcessingTime",
+    "AfterWatermark",
     "ContinuousEventTimeTrigger",
     "ContinuousProcessingTimeTrigger",
     "CountEvictor",
@@ -74,11 +90,13 @@ __all__ = [
     "GlobalWindows",
     "MergingWindowAssigner",
     "NeverTrigger",
+    "OrFinally",
     "PaneInfo",
     "PaneTiming",
     "ProcessingTimeSessionWindows",
     "ProcessingTimeTrigger",
     "PurgingTrigger",
+    "Repeatedly",
     "SessionWindowTimeGapExtractor",
     "SlidingEventTimeWindows",
     "SlidingProcessingTimeWindows",

@@ -16,10 +16,25 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from enum import Enum
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
 
 EXACTLY_ONCE = "exactly-once"
 AT_LEAST_ONCE = "at-least-once"
+
+
+class DeliveryGuarantee(Enum):
+    """How often an element may arrive.
+
+    ``NONE`` lets elements be lost or doubled in Flink; connectors here may give more than that.
+    """
+
+    EXACTLY_ONCE = 0
+    AT_LEAST_ONCE = 1
+    NONE = 2
 
 
 @dataclass(frozen=True)
@@ -33,12 +48,51 @@ class WriterContext:
     guarantee: str = EXACTLY_ONCE
 
 
+@dataclass(frozen=True)
+class CommitterContext:
+    """A sink's place on the driver.
+
+    Batch ids count from 0 in every new checkpoint directory, so "batch 7 is committed" means
+    something only together with ``checkpoint_id``, which stays the same for the life of one.
+    """
+
+    uid: str
+    checkpoint_id: str
+
+
+class Records(Protocol):
+    """Records on their way into a writer: as Python objects, and as columns if held that way."""
+
+    @property
+    def rows(self) -> list[Any]:
+        """The records, in order."""
+
+    @property
+    def columns(self) -> pa.RecordBatch | None:
+        """The same as Arrow columns, None where that would have to be computed."""
+
+    @property
+    def ts(self) -> np.ndarray[Any, np.dtype[np.int64]] | None:
+        """Event timestamps in milliseconds, None if the records have none."""
+
+
 class SinkWriter(ABC):
     """The worker's half of a sink."""
 
     @abstractmethod
     def write(self, rows: list[Any]) -> None:
         """Take records, in order."""
+
+    def write_timed(
+        self, rows: list[Any], timestamps: np.ndarray[Any, np.dtype[np.int64]] | None
+    ) -> None:
+        """Take records with their event timestamps (the least number there is for none)."""
+        self.write(rows)
+
+    def write_records(self, records: Records, now: int) -> None:
+        """What the engine calls, by default to the same end as :meth:`write_timed`. ``now`` is the
+        time of the micro-batch: the same again when the batch is repeated."""
+        self.write_timed(records.rows, records.ts)
 
     @abstractmethod
     def prepare(self) -> Any:
@@ -62,6 +116,9 @@ class Sink(ABC):
     @abstractmethod
     def create_writer(self, context: WriterContext) -> SinkWriter:
         """A writer, made in a worker."""
+
+    def start(self, context: CommitterContext) -> None:
+        """Called on the driver before anything else, each time the job is started."""
 
     def commit(self, batch_id: int, messages: list[Any]) -> None:
         """Called on the driver once all writers of batch ``batch_id`` have prepared. May be called

@@ -5,6 +5,9 @@ decision is written down before anything is read, so a batch that is run again r
 records. The *reader*, ``Source.read``, runs in a worker and must return the same records for the
 same range every time.
 
+A message that cannot be decoded need not end the job: a source may hand it out as *rejected*, and
+it becomes an element of the side output :data:`DEAD_LETTERS` of the source's stream.
+
 Every range names the *partition* of the source it belongs to (a Kafka partition, a file, or simply
 ``"0"``). Partitions are what watermarks are kept for, and within a partition records are in order.
 """
@@ -20,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 
 from scurry.common.type_information import TypeInformation
+from scurry.functions.output_tag import OutputTag
 
 Json = Any
 
@@ -37,12 +41,14 @@ class ReadPlan:
     """What one micro-batch reads of a source.
 
     ``position`` is where the next batch goes on, as JSON; ``finished`` says that nothing will ever
-    come after it.
+    come after it, ``ended`` names partitions of which that is true already: they no longer hold
+    the watermark back.
     """
 
     position: Json
     ranges: list[ReadRange] = field(default_factory=list)
     finished: bool = False
+    ended: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -52,6 +58,10 @@ class SourceBatch:
     rows: list[Any] | None = None
     columns: pa.RecordBatch | None = None
     timestamps: np.ndarray[Any, np.dtype[np.int64]] | None = None
+    #: elements for the side output :data:`DEAD_LETTERS`
+    rejected: list[Any] = field(default_factory=list)
+    #: how many bytes were read for this, if the source counts them
+    bytes_read: int = 0
 
 
 class SourceEnumerator(ABC):
@@ -74,6 +84,14 @@ class SourceEnumerator(ABC):
     def committed(self, position: Json) -> None:
         """The job has durably processed everything before ``position``."""
 
+    def observed(self, records: int, bytes_read: int) -> None:
+        """A micro-batch has been read: so many records in so many bytes. Called before the next
+        one is planned."""
+
+    def gauges(self) -> dict[str, int]:
+        """What to show of the source beside its counters, such as how far it lags behind."""
+        return {}
+
     def close(self) -> None:
         """The job has ended."""
 
@@ -87,6 +105,8 @@ class Source(ABC):
     max_tasks: int | None = None
     #: Whether ``read`` gives plain tuples for columns of no declared type, instead of Rows.
     as_tuples: bool = False
+    #: The side outputs of the source's stream.
+    side_outputs: tuple[OutputTag, ...] = ()
 
     @property
     def type_info(self) -> TypeInformation | None:

@@ -14,11 +14,14 @@ from scurry.common.type_information import TypeInformation
 from scurry.common.watermark_strategy import WatermarkStrategy
 from scurry.functions import sink as sinks
 from scurry.functions import source as sources
+from scurry.functions.async_io import AsyncFunction, AsyncRetryStrategy
 from scurry.functions.broadcast import (
     BroadcastProcessFunction,
     KeyedBroadcastProcessFunction,
 )
 from scurry.functions.co_process import CoProcessFunction, KeyedCoProcessFunction
+from scurry.functions.joins import ProcessJoinFunction
+from scurry.functions.output_tag import OutputTag
 from scurry.functions.process import KeyedProcessFunction, ProcessFunction
 from scurry.functions.transforms import (
     FilterFunction,
@@ -103,6 +106,17 @@ class Batches(Operator):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class AsyncWait(Operator):
+    """Awaits the results of a function, many at a time."""
+
+    function: AsyncFunction
+    timeout_ms: int
+    retry: AsyncRetryStrategy
+    capacity: int
+    ordered: bool
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Timestamps(Operator):
     """Assigns timestamps and watermarks."""
 
@@ -166,6 +180,17 @@ class Window(Operator):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class IntervalJoin(TwoInputs):
+    """Joins elements of equal keys: right ones ``lower`` to ``upper`` ms after left ones."""
+
+    function: ProcessJoinFunction
+    lower: int
+    upper: int
+    #: the side outputs of late elements, left and right
+    late: tuple[OutputTag | None, OutputTag | None]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Sink(Operator):
     """Writes records."""
 
@@ -213,4 +238,12 @@ class SideOutput(Node):
 
 
 #: Operators whose state must be found again after a restart.
-STATEFUL = (KeyedProcess, Reduce, Window, KeyedCoProcess, BroadcastProcess, KeyedBroadcastProcess)
+STATEFUL = (
+    KeyedProcess,
+    Reduce,
+    Window,
+    KeyedCoProcess,
+    BroadcastProcess,
+    KeyedBroadcastProcess,
+    IntervalJoin,
+)

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-#: Kinds of envelopes. The last three are addressed to the driver.
-DATA, WATERMARK, TICK, COMMIT, CELLS, REPORT = range(6)
+#: Kinds of envelopes. The last four are addressed to the driver.
+DATA, WATERMARK, TICK, COMMIT, CELLS, REPORT, OPERATORS = range(7)
 #: The stage number of the driver: beyond any stage.
 DRIVER = 1 << 20
 

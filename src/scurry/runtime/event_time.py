@@ -1,38 +1,52 @@
-"""Timestamps and watermarks, and the gate where channels meet.
+"""Timestamps and watermarks of a stream.
 
 A watermark strategy is applied to the records of one source partition at a time. The watermark in
 force before each record is a running maximum, computed for the whole batch at once; the highest
-timestamp seen survives to the next batch in a cell.
+timestamp seen survives to the next batch in a cell. A generator of the user's is asked after every
+record instead, and is itself kept in a cell.
 
-An :class:`InputGate` merges the channels of an operator. At every record the combined watermark is
-the minimum over the channels: those with records still to come in this batch stand at their next
-record, the others at what they reported last.
+A partition from which nothing has come for a while can be declared *idle*: its watermark is then
+left out wherever channels meet. Time here is processing time, which the plan of a micro-batch
+fixes, so a batch that is run again finds the same partitions idle.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import base64
+import pickle
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from scurry.common.errors import TypeMismatchError
-from scurry.common.watermark_strategy import WatermarkStrategy
-from scurry.functions.dead_letters import DeadLetter
-from scurry.runtime.batch import (
-    MAX_WATERMARK,
-    MIN_WATERMARK,
-    NO_TIMESTAMP,
-    Batch,
-    Longs,
-    concat,
+from scurry.common.pickling import dumps
+from scurry.common.watermark_strategy import (
+    WatermarkGenerator,
+    WatermarkOutput,
+    WatermarkStrategy,
 )
+from scurry.functions.dead_letters import DeadLetter
+from scurry.runtime.batch import MIN_WATERMARK, NO_TIMESTAMP, Batch, Longs
 from scurry.runtime.failures import ElementFailed
 from scurry.runtime.operator import Operator, longs
 from scurry.runtime.poison import PoisonGuard, emit_letters, stamp_at
 from scurry.runtime.specs import OperatorSpec
 
-#: One batch as it arrived: channel, number in the channel, input port, records.
-Arrival = tuple[str, int, int, Batch]
+#: Seconds since 1970 in the years 2001 to 2096; as milliseconds they are of early 1970.
+_SECONDS = (1_000_000_000, 4_000_000_000)
+
+
+class Mark(NamedTuple):
+    """What a channel says at the end of a micro-batch: how far its event time has come, and
+    whether others should wait for it."""
+
+    watermark: int
+    idle: bool = False
+
+
+def mark_cell(uid: str) -> str:
+    """The cell in which the strategy ``uid`` shows the planner how far a partition has come."""
+    return f"{uid}|mark"
 
 
 class TimestampsOperator(Operator):
@@ -42,12 +56,11 @@ class TimestampsOperator(Operator):
         super().__init__(spec)
         self._strategy = strategy
 
-    @property
-    def _cell(self) -> str:
-        return f"{self.spec.uid}|max"
+    def _cell(self, name: str) -> str:
+        return f"{self.spec.uid}|{name}"
 
     def process(self, batch: Batch, port: int = 0) -> None:
-        strategy = self._strategy
+        strategy, cells = self._strategy, self.context.cells
         batch = batch.alias()
         if strategy.assigner is not None and self.spec.dead_letters:
             batch = self._assign_guarded(batch)
@@ -56,14 +69,19 @@ class TimestampsOperator(Operator):
                 batch.ts = self._assign(batch)
             except Exception as failure:
                 raise self.failed(failure) from failure
-        if strategy.kind == "bounded" and batch.ts is not None:
-            cells = self.context.cells
-            before = cells.get(self._cell, MIN_WATERMARK)
+        if batch.ts is not None:
+            self._look_at(batch.ts)
+            batch = self._without_future(batch)
+        if strategy.idleness_ms is not None:
+            cells[self._cell("active")] = self.context.now
+        if strategy.kind == "generator":
+            batch.wm = batch.pos = self._generate(batch)
+        elif strategy.kind == "bounded" and batch.ts is not None:
+            before = cells.get(self._cell("max"), MIN_WATERMARK)
             running = np.maximum.accumulate(np.concatenate(([before], batch.ts)))
-            batch.wm = self._watermarks(running[:-1])
             # what earlier strategies decided no longer orders these records
-            batch.pos = batch.wm
-            cells[self._cell] = int(running[-1])
+            batch.wm = batch.pos = self._watermarks(running[:-1])
+            cells[self._cell("max")] = int(running[-1])
         self.emit(batch)
 
     def _assign(self, batch: Batch) -> Longs:
@@ -80,6 +98,28 @@ class TimestampsOperator(Operator):
             raise
         except Exception as failure:
             raise ElementFailed(row) from failure
+
+    def _look_at(self, stamps: Longs) -> None:
+        """Warn of timestamps that are seconds where milliseconds are meant."""
+        if len(stamps) and _SECONDS[0] <= int(stamps.min()) and int(stamps.max()) < _SECONDS[1]:
+            self.context.warn(
+                f"The timestamps of {self.spec.name!r} ({self.spec.location}) look like seconds: "
+                f"{int(stamps[0])} milliseconds are in January or February 1970. Scurry's event "
+                "time is milliseconds since 1970; multiply by 1000."
+            )
+
+    def _without_future(self, batch: Batch) -> Batch:
+        """The records that are not too far ahead of the clock; the others go aside."""
+        if self._strategy.future_bound is None:
+            return batch
+        assert batch.ts is not None
+        ahead, tag = self._strategy.future_bound
+        beyond = batch.ts > self.context.now + ahead
+        if not beyond.any():
+            return batch
+        self.context.count(f"future:{self.spec.uid}", int(beyond.sum()))
+        self.emit_side(tag, batch.take(np.flatnonzero(beyond)))
+        return batch.take(np.flatnonzero(~beyond))
 
     def _assign_guarded(self, batch: Batch) -> Batch:
         """The records that have a timestamp, with it; the others are dead letters."""
@@ -107,12 +147,96 @@ class TimestampsOperator(Operator):
         delay = self._strategy.out_of_orderness_ms + 1
         return np.where(highest <= MIN_WATERMARK + delay, MIN_WATERMARK, highest - delay)
 
-    def watermark(self) -> int:
-        """The watermark after the last record seen of the current channel."""
-        if self._strategy.kind != "bounded":
-            return MIN_WATERMARK
-        highest = self.context.cells.get(self._cell, MIN_WATERMARK)
-        return int(self._watermarks(np.array([highest], dtype=np.int64))[0])
+    def _generate(self, batch: Batch) -> Longs:
+        """The watermark before each record, by the user's generator."""
+        output = self._output()
+        generator = self._generator()
+        stamps = [NO_TIMESTAMP] * batch.size if batch.ts is None else batch.ts.tolist()
+        marks: list[int] = []
+        for row, stamp in zip(batch.rows, stamps, strict=True):
+            marks.append(output.watermark)
+            try:
+                generator.on_event(row, stamp, output)
+                generator.on_periodic_emit(output)
+            except Exception as failure:
+                raise self.failed(failure, row) from failure
+        self._keep(generator, output)
+        return np.array(marks, dtype=np.int64)
+
+    def _output(self) -> _Output:
+        cells = self.context.cells
+        mark = cells.get(self._cell("watermark"), MIN_WATERMARK)
+        return _Output(mark, bool(cells.get(self._cell("idle"), 0)))
+
+    def _generator(self) -> WatermarkGenerator:
+        held = self.context.cells.get(self._cell("generator"))
+        if held is not None:
+            generator: WatermarkGenerator = pickle.loads(base64.b64decode(held))
+            return generator
+        assert self._strategy.generator_factory is not None
+        return self._strategy.generator_factory()
+
+    def _keep(self, generator: WatermarkGenerator, output: _Output) -> None:
+        cells = self.context.cells
+        cells[self._cell("watermark")] = output.watermark
+        cells[self._cell("idle")] = int(output.idle)
+        cells[self._cell("generator")] = base64.b64encode(dumps(generator)).decode()
+
+    def mark(self) -> Mark:
+        """Where the current channel stands after the last record seen of it."""
+        mark = self._mark()
+        if self._strategy.alignment is not None:
+            cell = mark_cell(self.spec.uid)
+            if mark.idle or mark.watermark == MIN_WATERMARK:
+                self.context.cells.pop(cell, None)
+            else:
+                self.context.cells[cell] = mark.watermark
+        return mark
+
+    def _mark(self) -> Mark:
+        strategy, cells = self._strategy, self.context.cells
+        idle = self._silent()
+        if strategy.kind == "generator":
+            output, generator = self._output(), self._generator()
+            try:
+                generator.on_periodic_emit(output)
+            except Exception as failure:
+                raise self.failed(failure) from failure
+            self._keep(generator, output)
+            return Mark(output.watermark, idle or output.idle)
+        if strategy.kind != "bounded":
+            return Mark(MIN_WATERMARK, idle)
+        highest = cells.get(self._cell("max"), MIN_WATERMARK)
+        return Mark(int(self._watermarks(np.array([highest], dtype=np.int64))[0]), idle)
+
+    def _silent(self) -> bool:
+        """Whether nothing has come for as long as the strategy allows."""
+        patience = self._strategy.idleness_ms
+        if patience is None:
+            return False
+        active = self.context.cells.setdefault(self._cell("active"), self.context.now)
+        if self.context.now - active >= patience:
+            return True
+        self.context.wake_at(active + patience)
+        return False
+
+
+class _Output(WatermarkOutput):
+    """Keeps the highest watermark a generator has emitted."""
+
+    def __init__(self, watermark: int, idle: bool) -> None:
+        self.watermark = watermark
+        self.idle = idle
+
+    def emit_watermark(self, timestamp: int) -> None:
+        self.watermark = max(self.watermark, int(timestamp))
+        self.idle = False
+
+    def mark_idle(self) -> None:
+        self.idle = True
+
+    def mark_active(self) -> None:
+        self.idle = False
 
 
 def _whole_numbers(stamps: list[Any], batch: Batch) -> Longs:
@@ -126,85 +250,3 @@ def _whole_numbers(stamps: list[Any], batch: Batch) -> Longs:
             )
             raise ElementFailed(row) from wrong
     return np.array([int(stamp) for stamp in stamps], dtype=np.int64)
-
-
-class InputGate:
-    """The channels of one operator: their watermarks, and the merging of their records."""
-
-    def __init__(self) -> None:
-        self.marks: dict[str, int] = {}
-        self.current = MIN_WATERMARK
-
-    def merge(
-        self, arrivals: list[Arrival], ends: dict[str, int]
-    ) -> tuple[Batch | None, Longs | None]:
-        """All records in order, with the combined watermark before each, and their ports.
-
-        ``ends`` are the channels' watermarks at the end of this micro-batch.
-        """
-        whole, ports = None, None
-        if arrivals:
-            arrivals = sorted(arrivals, key=lambda arrival: arrival[:2])
-            whole, owners, ports = self._in_order(arrivals)
-            self._combine(whole, owners, sorted({a[0] for a in arrivals}), ends)
-        for channel, mark in ends.items():
-            self.marks[channel] = max(mark, self.marks.get(channel, MIN_WATERMARK))
-        return whole, ports
-
-    def settle(self) -> int:
-        """The combined watermark once all records have been handled."""
-        if self.marks:
-            self.current = max(self.current, min(self.marks.values()))
-        return self.current
-
-    def _in_order(self, arrivals: list[Arrival]) -> tuple[Batch, Longs, Longs | None]:
-        whole = concat([arrival[3] for arrival in arrivals])
-        sizes = [arrival[3].size for arrival in arrivals]
-        names = {channel: at for at, channel in enumerate(sorted({a[0] for a in arrivals}))}
-        owners = np.repeat(np.array([names[a[0]] for a in arrivals], dtype=np.int64), sizes)
-        ports = np.repeat(np.array([a[2] for a in arrivals], dtype=np.int64), sizes)
-        order = _order(whole) if len(names) > 1 else None
-        if order is not None:
-            whole, owners, ports = whole.take(order), owners[order], ports[order]
-        return whole, owners, ports if ports.any() else None
-
-    def _combine(
-        self, whole: Batch, owners: Longs, channels: list[str], ends: dict[str, int]
-    ) -> None:
-        quiet = [mark for name, mark in self._after(ends).items() if name not in channels]
-        if (
-            whole.wm is None
-            and self.current == MIN_WATERMARK
-            and not any(mark > MIN_WATERMARK for mark in self.marks.values())
-        ):
-            return
-        own = np.full(whole.size, MIN_WATERMARK) if whole.wm is None else whole.wm.copy()
-        floors = np.array([self.marks.get(name, MIN_WATERMARK) for name in channels])
-        own = np.maximum(own, floors[owners])
-        caps = np.full(whole.size + 1, MAX_WATERMARK, dtype=np.int64)
-        if quiet:
-            caps[0] = min(quiet)
-        for at, name in enumerate(channels):
-            last = int(np.flatnonzero(owners == at)[-1])
-            end = self._after(ends).get(name, int(own[last]))
-            caps[last + 1] = min(int(caps[last + 1]), end)
-        combined = np.minimum(own, np.minimum.accumulate(caps)[:-1])
-        whole.wm = np.maximum.accumulate(np.maximum(combined, self.current))
-
-    def _after(self, ends: dict[str, int]) -> dict[str, int]:
-        """The channels' watermarks once this micro-batch's reports have come in."""
-        after = dict(self.marks)
-        for channel, mark in ends.items():
-            after[channel] = max(mark, after.get(channel, MIN_WATERMARK))
-        return after
-
-
-def _order(whole: Batch) -> Longs | None:
-    """The permutation that sorts by place, None if the records are in order already."""
-    if whole.tick is None:
-        return None
-    pos = np.zeros(whole.size, dtype=np.int64) if whole.pos is None else whole.pos
-    later = (pos[1:] > pos[:-1]) | ((pos[1:] == pos[:-1]) & (whole.tick[1:] >= whole.tick[:-1]))
-    if later.all():
-        return None
-    return np.lexsort((whole.tick, pos))

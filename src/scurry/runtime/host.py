@@ -7,6 +7,7 @@ its chain, and sends on what comes out. Its state is then committed to the journ
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -14,17 +15,20 @@ import numpy as np
 from scurry.common.fault_points import fault_point
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK
 from scurry.runtime.blobs import decode_batch
-from scurry.runtime.envelope import DATA, TICK, WATERMARK, Envelope
-from scurry.runtime.event_time import Arrival, InputGate
+from scurry.runtime.checkpointed import OperatorStates
+from scurry.runtime.envelope import DATA, OPERATORS, TICK, WATERMARK, Envelope
+from scurry.runtime.event_time import Mark
+from scurry.runtime.input_gate import Arrival, InputGate
 from scurry.runtime.operator import TaskContext
-from scurry.runtime.report import Tick, decode_report, decode_tick, encode_report
-from scurry.runtime.router import sender_of
+from scurry.runtime.report import OperatorReport, Tick, decode_report, decode_tick, encode_report
+from scurry.runtime.router import mark_of, sender_of
 from scurry.runtime.specs import JobSpec
-from scurry.runtime.task import Task, report
+from scurry.runtime.task import Task, report, to_driver
 from scurry.runtime.timers import PROCESSING, TimerQueue
 from scurry.state.journal import Journal
 from scurry.state.slot_store import SlotStore
 
+_log = logging.getLogger(__name__)
 #: Records handled between two chances to send something on.
 CHUNK_ROWS = 100_000
 
@@ -44,6 +48,7 @@ class SlotHost:
             job.max_parallelism,
             store=store,
             parameters=job.parameters,
+            operator_states=OperatorStates(store),
             guarantee=job.guarantee,
         )
         self.task = Task(job, self._context)
@@ -52,11 +57,12 @@ class SlotHost:
         self._senders = {source.uid for source in job.sources} | set(job.operators)
         self._gates: dict[str, InputGate] = {}
         self._opened = False
+        store.on_rebuild = self._rebuilding
 
     def run(self, envelopes: Iterable[Envelope], journal: Journal) -> Iterator[Envelope]:
         """One micro-batch."""
         arrivals: dict[str, list[Arrival]] = {uid: [] for uid in self._heads}
-        ends: dict[str, dict[str, int]] = {uid: {} for uid in self._heads}
+        ends: dict[str, dict[str, Mark]] = {uid: {} for uid in self._heads}
         tick = Tick()
         for envelope in envelopes:
             if envelope.stage != self.stage:
@@ -66,19 +72,20 @@ class SlotHost:
                 arrival = (envelope.channel, envelope.seq, envelope.port, batch)
                 arrivals[envelope.dest].append(arrival)
             elif envelope.kind == WATERMARK:
-                ends[envelope.dest][envelope.channel] = envelope.watermark
+                ends[envelope.dest][envelope.channel] = mark_of(envelope)
             elif envelope.kind == TICK:
                 tick = decode_tick(envelope.payload)
         self._begin(journal, tick)
         marks = {}
         for uid in self._heads:
             yield from self._run_operator(uid, arrivals.pop(uid), ends[uid])
-            marks[uid] = self._gates[uid].current
+            marks[uid] = Mark(self._gates[uid].current, self._gates[uid].all_idle)
             fault_point("process")
         yield from self.task.finish_channel(marks)
         yield from self.task.finish()
         yield from self._ticks(tick)
         self._ask_for_timers()
+        yield from self._snapshot()
         self._context.count("state_bytes", self.store.commit(journal, self._notes()))
         self._context.gauges["state_entries"] = self.store.entries
         yield report(self._context)
@@ -90,13 +97,22 @@ class SlotHost:
         self._restore(notes)
         self._context.now = tick.now
         self._context.batch = tick.batch
+        self._context.operator_states.unions = tick.unions
         if not self._opened:
             self.task.open()
             self._opened = True
         self.task.start_channel(str(self.slot))
 
+    def _rebuilding(self, done: int, total: int) -> None:
+        self._context.counters["state_rebuilt_bytes"] = done
+        if total and done * 10 // total != (done - 1) * 10 // total:
+            _log.info(
+                "Stage %d, slot %d: %d %% of %d MB of state read from the checkpoint",
+                *(self.stage, self.slot, done * 100 // total, total >> 20),
+            )
+
     def _run_operator(
-        self, uid: str, arrivals: list[Arrival], ends: dict[str, int]
+        self, uid: str, arrivals: list[Arrival], ends: dict[str, Mark]
     ) -> Iterator[Envelope]:
         operator, gate = self.task.operators[uid], self._gates[uid]
         operator.begin(gate.current)
@@ -125,6 +141,18 @@ class SlotHost:
             if queue.domain == PROCESSING and queue.next_due <= MAX_WATERMARK:
                 self._context.wake_at(queue.next_due)
 
+    def _snapshot(self) -> Iterator[Envelope]:
+        self.task.snapshot()
+        unions = self._context.operator_states.own_unions
+        if unions:
+            told = OperatorReport((self.stage, self.slot), unions=unions)
+            yield to_driver(self.slot, OPERATORS, "", encode_report(told))
+
+    def stale(self, journal: Journal) -> bool:
+        """Whether functions here hold operator state that another worker has moved on from: then
+        this host is of no more use."""
+        return self._opened and self.task.checkpointed and not self.store.holds(journal)
+
     def _ticks(self, tick: Tick) -> Iterator[Envelope]:
         if self.stage < len(self.job.stages):
             payload = encode_report(tick)
@@ -134,19 +162,14 @@ class SlotHost:
     def _restore(self, notes: bytes) -> None:
         held = decode_report(notes) if notes else {"gates": {}, "cells": {}}
         self._gates = {uid: InputGate() for uid in self._heads}
-        for uid, (current, marks) in held["gates"].items():
+        for uid, kept in held["gates"].items():
             if uid in self._gates:
-                self._gates[uid].current = current
-                self._gates[uid].marks = {
-                    channel: mark
-                    for channel, mark in marks.items()
-                    if sender_of(channel) in self._senders
-                }
+                self._gates[uid].restore(kept, lambda name: sender_of(name) in self._senders)
         self._context.cells = held["cells"]
 
     def _notes(self) -> bytes:
         gates = {
-            uid: (gate.current, gate.marks)
+            uid: gate.snapshot()
             for uid, gate in self._gates.items()
             if gate.marks or gate.current > MIN_WATERMARK
         }

@@ -8,6 +8,7 @@ cells have become goes back to the driver, which puts them into the next plan.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,15 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from scurry.common.fault_points import fault_point
+from scurry.functions.dead_letters import DEAD_LETTERS
 from scurry.functions.source import SourceBatch
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, RANK_SHIFT, Batch
 from scurry.runtime.columns import ElementCodec
-from scurry.runtime.envelope import CELLS, TICK, Envelope
+from scurry.runtime.envelope import CELLS, OPERATORS, TICK, Envelope
+from scurry.runtime.event_time import Mark
 from scurry.runtime.failures import NO_ELEMENT, function_error
 from scurry.runtime.operator import Consumer, TaskContext
-from scurry.runtime.report import Tick, encode_report
+from scurry.runtime.report import OperatorReport, Tick, encode_report
 from scurry.runtime.specs import JobSpec, SourceSpec
 from scurry.runtime.task import Task, report, to_driver
 
@@ -34,7 +36,7 @@ class PartitionPlan(msgspec.Struct):
     partition: str
     rank: int
     ranges: list[Any]
-    cells: dict[str, int]
+    cells: dict[str, Any]
     #: nothing will ever come after this
     ended: bool = False
 
@@ -48,6 +50,10 @@ class TaskPlan(msgspec.Struct):
     now: int
     partitions: list[PartitionPlan]
     final: bool = False
+    #: the operator states of this task, the name of their version, the union lists of all tasks
+    states: dict[str, dict[str, bytes]] = {}
+    token: str = ""
+    unions: dict[str, list[dict[str, bytes]]] = {}
 
 
 _plans = msgspec.json.Decoder(TaskPlan)
@@ -82,9 +88,15 @@ class IngressTask:
             parameters=job.parameters,
             guarantee=job.guarantee,
         )
-        self._tasks: dict[str, tuple[Task, list[Consumer]]] = {}
+        self._tasks: dict[str, tuple[Task, dict[str, list[Consumer]]]] = {}
+        self._token = ""
 
-    def _task(self, uid: str) -> tuple[Task, list[Consumer]]:
+    def stale(self, plan: TaskPlan) -> bool:
+        """Whether functions here hold operator state other than the plan's: then this task is of
+        no more use."""
+        return bool(self._tasks) and plan.token != self._token
+
+    def _task(self, uid: str) -> tuple[Task, dict[str, list[Consumer]]]:
         if uid not in self._tasks:
             task = Task(self.job, self._context)
             consumers = task.add_source(self._sources[uid])
@@ -96,41 +108,78 @@ class IngressTask:
         """One micro-batch."""
         self._context.now = plan.now
         self._context.batch = plan.batch
+        self._context.operator_states.held = plan.states
+        self._context.operator_states.unions = plan.unions
+        unfinished: list[PartitionPlan] = []
         for partition in plan.partitions:
-            yield from self._run_partition(partition)
+            yield from self._feed(partition)
+            if self._tasks[partition.source][0].holds_back:
+                # what is under way need not be over before the next partition is read
+                unfinished.append(partition)
+            else:
+                yield from self._finish(partition)
+        for partition in unfinished:
+            self._enter(partition)
+            yield from self._finish(partition)
         for task, _ in self._tasks.values():
             yield from task.finish()
+        yield from self._snapshot()
         yield report(self._context)
         if plan.task == 0 and self.job.stages:
-            payload = encode_report(Tick(plan.now, plan.batch, plan.final))
+            payload = encode_report(Tick(plan.now, plan.batch, plan.final, plan.unions))
             for slot in range(self.job.parallelism):
                 yield Envelope(slot, 1, "", 0, "", 0, TICK, 0, payload)
         if plan.final:
             for task, _ in self._tasks.values():
                 task.close()
 
-    def _run_partition(self, plan: PartitionPlan) -> Iterator[Envelope]:
-        source = self._sources[plan.source]
+    def _snapshot(self) -> Iterator[Envelope]:
+        tasks = [task for task, _ in self._tasks.values() if task.checkpointed]
+        if not tasks:
+            return
+        for task in tasks:
+            task.snapshot()
+        self._token = uuid.uuid4().hex
+        states = self._context.operator_states
+        told = OperatorReport((0, self.index), self._token, states.held, states.own_unions)
+        yield to_driver(self.index, OPERATORS, "", encode_report(told))
+
+    def _enter(self, plan: PartitionPlan) -> tuple[Task, dict[str, list[Consumer]]]:
+        """What is handled from now on belongs to that partition."""
         task, consumers = self._task(plan.source)
-        context = self._context
-        context.cells = plan.cells
+        self._context.cells = plan.cells
         task.start_channel(plan.partition)
+        return task, consumers
+
+    def _feed(self, plan: PartitionPlan) -> Iterator[Envelope]:
+        source, context = self._sources[plan.source], self._context
+        task, consumers = self._enter(plan)
         place = plan.rank << RANK_SHIFT
-        for batch in self._read(source, plan.ranges):
-            if self.job.options.get("ordered"):
+        ordered = self.job.options.get("ordered")
+        for batch, rejected in self._read(source, plan.ranges):
+            if ordered:
                 batch.tick = np.arange(place, place + batch.size, dtype=np.int64)
+            if rejected is not None:
+                if ordered:
+                    rejected.tick = np.full(rejected.size, place, dtype=np.int64)
+                for consumer in consumers.get(DEAD_LETTERS.tag_id, ()):
+                    consumer(rejected)
             place += batch.size
             context.count(f"read:{source.uid}", batch.size)
-            for consumer in consumers:
-                consumer(batch)
+            if batch.size:
+                for consumer in consumers[""]:
+                    consumer(batch)
             yield from task.drain()
-            fault_point("read")
-        mark = MAX_WATERMARK if plan.ended else MIN_WATERMARK
-        yield from task.finish_channel({source.uid: mark})
-        cells = encode_report((plan.source, plan.partition, context.cells))
+
+    def _finish(self, plan: PartitionPlan) -> Iterator[Envelope]:
+        task, _ = self._tasks[plan.source]
+        mark = Mark(MAX_WATERMARK if plan.ended else MIN_WATERMARK)
+        yield from task.finish_channel({plan.source: mark})
+        cells = encode_report((plan.source, plan.partition, self._context.cells))
         yield to_driver(self.index, CELLS, "", cells)
 
-    def _read(self, source: SourceSpec, ranges: list[Any]) -> Iterator[Batch]:
+    def _read(self, source: SourceSpec, ranges: list[Any]) -> Iterator[tuple[Batch, Batch | None]]:
+        """The records of all ranges, and what the source rejected on the way."""
         codec = None if source.type_info is None else ElementCodec.of_type(source.type_info)
         for what in ranges:
             batches = source.source.read(what)
@@ -142,7 +191,13 @@ class IngressTask:
                     raise function_error(name, source.uid, "", NO_ELEMENT, failure) from failure
                 if read is None:
                     break
-                yield self._batch(source, read, codec)
+                if read.bytes_read:
+                    self._context.count(f"read_bytes:{source.uid}", read.bytes_read)
+                rejected = None
+                if read.rejected:
+                    self._context.count(f"rejected:{source.uid}", len(read.rejected))
+                    rejected = Batch(read.rejected)
+                yield self._batch(source, read, codec), rejected
 
     def _batch(self, source: SourceSpec, read: SourceBatch, codec: ElementCodec | None) -> Batch:
         if read.columns is None:

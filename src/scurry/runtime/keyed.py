@@ -18,12 +18,13 @@ from scurry.functions.transforms import ReduceFunction
 from scurry.runtime.batch import NO_TIMESTAMP, Batch, Longs, origins
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.failures import explained
-from scurry.runtime.keyed_context import KeyedContext, KeyedTimerService
+from scurry.runtime.keyed_context import KeyedContext, KeyedTimerService, state_clock
 from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
 from scurry.runtime.operator import Clock, Operator, TaskContext, by_port
 from scurry.runtime.poison import PoisonGuard, flat_map_guarded
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.timers import TimerQueue
+from scurry.state.encoding import NULL
 from scurry.state.table import MISSING, KeyScope, StateTable
 
 #: A method of a user's function: takes a value and a context.
@@ -45,15 +46,13 @@ class KeyedFunctionOperator(Operator):
         self._scope = KeyScope()
         self._clock = Clock()
         self._timers = KeyedTimerService(self.spec, context, self._scope, self._clock)
-        self._state = KeyedRuntimeContext(self.spec, context, self._scope)
+        clock = state_clock(self._clock, lambda: self._context.timestamp())
+        self._state = KeyedRuntimeContext(self.spec, context, self._scope, clock)
         self._context = self._make_context()
         self._on_timer: Call = self._function.on_timer
         if self.spec.dead_letters:
             self._on_timer = self._guarded(self._function.on_timer, timer=True)
-        try:
-            self._function.open(self._state)
-        except Exception as failure:
-            raise self.failed(failure) from failure
+        self.start_function(self._function, self._state)
 
     def _make_context(self) -> KeyedContext:
         return KeyedContext(self._scope, self._timers)
@@ -71,6 +70,8 @@ class KeyedFunctionOperator(Operator):
 
     def _run(self, batch: Batch, calls: list[Call]) -> None:
         """Call ``calls[i]`` with record i and the context, for all records in order."""
+        assert batch.keys is not None
+        store_of(self.context).prefetch(self.spec.uid, batch.keys)
         if self.spec.dead_letters:
             made = {call: self._guarded(call) for call in set(calls)}
             calls = [made[call] for call in calls]
@@ -218,13 +219,11 @@ class ReduceOperator(Operator):
     def open(self, context: TaskContext) -> None:
         super().open(context)
         self._table: StateTable = store_of(context).table(self.spec.uid, "reduced")
-        try:
-            self._function.open(KeyedRuntimeContext(self.spec, context, KeyScope()))
-        except Exception as failure:
-            raise self.failed(failure) from failure
+        self.start_function(self._function, KeyedRuntimeContext(self.spec, context, KeyScope()))
 
     def process(self, batch: Batch, port: int = 0) -> None:
         assert batch.keys is not None
+        store_of(self.context).prefetch(self.spec.uid, batch.keys)
         live, dirty, load = self._table.live, self._table.dirty, self._table.load
         reduce = self._function.reduce
         if self.spec.dead_letters:
@@ -237,9 +236,11 @@ class ReduceOperator(Operator):
                 held = live.get(key, MISSING)
                 if held is MISSING:
                     held = load(key)
-                # the box tells a reduced None from "nothing yet"
-                reduced = value if held is None else reduce(held[0], value)
-                live[key] = (reduced,)
+                if held is NULL:
+                    reduced = reduce(None, value)
+                else:
+                    reduced = value if held is None else reduce(held, value)
+                live[key] = NULL if reduced is None else reduced
                 dirty[key] = None
                 values.append(reduced)
         except Exception as failure:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from scurry.functions.contexts import FunctionContext, KeyedStateStore, RuntimeContext
 from scurry.functions.output_tag import OutputTag
 from scurry.functions.sink import EXACTLY_ONCE
 from scurry.runtime.batch import MIN_WATERMARK, Batch, Longs
+from scurry.runtime.checkpointed import InstanceCheckpoint, OperatorStates, checkpointed
 from scurry.runtime.conform import conform
 from scurry.runtime.failures import NO_ELEMENT, function_error
 from scurry.runtime.metrics import MetricRegistry
@@ -44,6 +46,8 @@ class TaskContext:
     now: int = 0
     #: the number of the micro-batch
     batch: int = 0
+    #: the source partition whose records are handled, or the slot
+    channel: str = ""
     store: SlotStore | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
     #: what the job promises about its output
@@ -53,10 +57,21 @@ class TaskContext:
     counters: dict[str, int] = field(default_factory=dict)
     gauges: dict[str, int] = field(default_factory=dict)
     watermarks: dict[str, int] = field(default_factory=dict)
+    #: what instances of functions keep that belongs to no key
+    operator_states: OperatorStates = field(default_factory=OperatorStates)
     #: what functions count and measure themselves
     metrics: MetricRegistry = field(default_factory=MetricRegistry)
+    #: what the user should be told
+    warnings: list[str] = field(default_factory=list)
+    _warned: set[str] = field(default_factory=set)
     #: when the next micro-batch is due even if there is nothing to read
     wake: int | None = None
+
+    def warn(self, text: str) -> None:
+        """Tell the user something, once per job."""
+        if text not in self._warned:
+            self._warned.add(text)
+            self.warnings.append(text)
 
     def wake_at(self, time: int) -> None:
         """Ask for a micro-batch at processing time ``time``, whether there are records or not."""
@@ -70,11 +85,13 @@ class TaskContext:
         """What there is to report of this micro-batch; counters start again at zero."""
         counters, self.counters = self.counters, {}
         wake, self.wake = self.wake, None
+        warnings, self.warnings = self.warnings, []
         return {
             "counters": counters,
             "gauges": self.gauges,
             "watermarks": self.watermarks,
             "wake": wake,
+            "warnings": warnings,
             "metrics": self.metrics.report(),
         }
 
@@ -85,19 +102,24 @@ class Operator:
     ``open`` is called once per instance. In each micro-batch the head of a chain is first told to
     ``begin``, with the watermark the last batch ended at. Then ``process`` is called for the
     batches of records in order, and for the head ``advance`` with the watermark at the end of the
-    input; then ``finish`` for all. ``close`` is called after the last micro-batch.
+    input. Operators that hold records back are told to ``flush`` when a channel (a source
+    partition, or a slot) has no more; then ``finish`` is called for all. ``close`` is called after
+    the last micro-batch.
 
     An operator with ``two_inputs`` is always the head of a chain. Instead of ``process`` its
     ``process_ports`` is called: with the records of both inputs, merged into their order.
     """
 
     two_inputs = False
+    #: whether records are emitted later than they came; then ``flush`` has a meaning
+    holds_back = False
 
     def __init__(self, spec: OperatorSpec) -> None:
         self.spec = spec
         self.context: TaskContext
         self._consumers: list[Consumer] = []
         self._side: dict[str, list[Consumer]] = {}
+        self._checkpoint: InstanceCheckpoint | None = None
 
     def wire(self, consumers: list[Consumer], side: dict[str, list[Consumer]]) -> None:
         """Connect the outputs."""
@@ -107,6 +129,42 @@ class Operator:
     def open(self, context: TaskContext) -> None:
         """Prepare for the first batch."""
         self.context = context
+
+    def start_function(self, function: Any, runtime: RuntimeContext) -> None:
+        """Start a user function: its operator state first, if it has any, then ``open``."""
+        try:
+            keyed = None if isinstance(runtime, FunctionContext) else runtime
+            self.start_checkpointed(function, keyed)
+            self.open_function(function, runtime)
+        except Exception as failure:
+            raise self.failed(failure) from failure
+
+    def open_function(self, function: Any, runtime: RuntimeContext) -> None:
+        """Call ``open``."""
+        function.open(runtime)
+
+    def start_checkpointed(self, function: Any, keyed: KeyedStateStore | None = None) -> None:
+        """Give ``function`` its operator state, if it has any."""
+        inner = checkpointed(function)
+        if inner is not None:
+            states = self.context.operator_states
+            self._checkpoint = InstanceCheckpoint(
+                self.spec.name, self.spec.uid, inner, states, keyed
+            )
+            self._checkpoint.initialize()
+
+    @property
+    def checkpointed(self) -> bool:
+        """Whether the operator's function has operator state."""
+        return self._checkpoint is not None
+
+    def snapshot(self) -> None:
+        """The micro-batch is over: keep the function's operator state, if it has any."""
+        if self._checkpoint is not None:
+            try:
+                self._checkpoint.snapshot(self.context.batch, self.context.now)
+            except Exception as failure:
+                raise self.failed(failure) from failure
 
     def begin(self, watermark: int) -> None:
         """A micro-batch starts, at this watermark."""
@@ -121,6 +179,10 @@ class Operator:
 
     def advance(self, watermark: int) -> None:
         """The watermark at the end of this micro-batch's input."""
+
+    def flush(self) -> bool:
+        """Emit what was held back of the current channel; True if there was anything."""
+        return False
 
     def finish(self) -> None:
         """The micro-batch is over."""

@@ -17,9 +17,25 @@ class Tick(msgspec.Struct, array_like=True):
     batch: int = 0
     #: no micro-batch follows: functions are closed
     final: bool = False
+    #: union lists of all instances, by operator
+    unions: dict[str, list[dict[str, bytes]]] = {}
+
+
+class OperatorReport(msgspec.Struct, array_like=True):
+    """What a task tells the driver about its operator states, to be given back to it."""
+
+    #: the ingress, or the stage, and the number of the task there
+    place: tuple[int, int]
+    #: names this version of the states
+    token: str = ""
+    #: by operator: of the ingress all states, of stages none
+    states: dict[str, dict[str, bytes]] = {}
+    #: by operator: union lists
+    unions: dict[str, dict[str, bytes]] = {}
 
 
 _ticks = msgspec.msgpack.Decoder(Tick)
+_operators = msgspec.msgpack.Decoder(OperatorReport)
 
 
 def encode_report(content: Any) -> bytes:
@@ -30,6 +46,11 @@ def encode_report(content: Any) -> bytes:
 def decode_report(data: bytes) -> Any:
     """The data behind :func:`encode_report`'s bytes."""
     return _decoder.decode(data)
+
+
+def decode_operators(data: bytes) -> OperatorReport:
+    """The report behind :func:`encode_report`'s bytes."""
+    return _operators.decode(data)
 
 
 def decode_tick(data: bytes) -> Tick:

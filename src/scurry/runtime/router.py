@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from scurry.runtime.batch import Batch, concat
 from scurry.runtime.blobs import encode_batch
 from scurry.runtime.envelope import DATA, WATERMARK, Envelope
+from scurry.runtime.event_time import Mark
 from scurry.runtime.failures import NO_ELEMENT, function_error
 from scurry.runtime.operator import TaskContext
 from scurry.runtime.partitioners import Destination
 from scurry.runtime.specs import JobSpec, OperatorSpec, SourceSpec, Wire
 
+_IDLE = b"idle"
 #: Records of one slot are gathered up to this number before they become a blob.
 BLOB_ROWS = 65_536
 
@@ -44,14 +46,19 @@ class Router:
         self._prefix = f"{sender.uid}>{tag}:{wire.port}{again}@"
         self._channel = ""
         self._seq = 0
+        #: how far channels have come that were left before they were complete
+        self._left: dict[str, int] = {}
         self._waiting: dict[int, list[Batch]] = {}
         self._waiting_rows: dict[int, int] = {}
         self._ready: list[Envelope] = []
 
     def start(self, channel: str) -> None:
-        """Begin the records of a channel: a source partition, or this slot."""
+        """Begin the records of a channel, a source partition or this slot; or return to it."""
+        if self._channel:
+            self._seal_all()
+            self._left[self._channel] = self._seq
         self._channel = self._prefix + channel
-        self._seq = 0
+        self._seq = self._left.pop(self._channel, 0)
 
     def send(self, batch: Batch) -> None:
         """Take records for later stages."""
@@ -67,6 +74,10 @@ class Router:
                 name, target.uid, target.location, NO_ELEMENT, failure
             ) from failure
         for slot in [slot for slot, rows in self._waiting_rows.items() if rows >= BLOB_ROWS]:
+            self._seal(slot)
+
+    def _seal_all(self) -> None:
+        for slot in sorted(self._waiting):
             self._seal(slot)
 
     def _seal(self, slot: int) -> None:
@@ -99,13 +110,18 @@ class Router:
         ready, self._ready = self._ready, []
         yield from ready
 
-    def finish(self, watermark: int) -> Iterator[Envelope]:
-        """The channel's records of this micro-batch are complete, its watermark is known."""
-        for slot in sorted(self._waiting):
-            self._seal(slot)
+    def finish(self, mark: Mark) -> Iterator[Envelope]:
+        """The channel's records of this micro-batch are complete, its mark is known."""
+        self._seal_all()
         yield from self.drain()
         for slot in range(self._target.parallelism):
-            yield self._envelope(slot, WATERMARK, watermark, b"")
+            yield self._envelope(slot, WATERMARK, mark.watermark, _IDLE if mark.idle else b"")
+        self._channel = ""
+
+
+def mark_of(envelope: Envelope) -> Mark:
+    """The mark that a WATERMARK envelope carries."""
+    return Mark(envelope.watermark, envelope.payload == _IDLE)
 
 
 def sender_of(channel: str) -> str:

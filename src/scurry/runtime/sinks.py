@@ -27,7 +27,8 @@ class SinkOperator(Operator):
         try:
             if self._writer is None:
                 self._writer = self._sink.create_writer(self._place)
-            self._writer.write(batch.rows)
+                self.start_checkpointed(self._writer)
+            self._writer.write_records(batch, self.context.now)
         except Exception as failure:
             raise self.failed(failure) from failure
         self.context.count(f"written:{self.spec.uid}", batch.size)

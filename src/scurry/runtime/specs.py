@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from scurry.common.type_information import TypeInformation
 from scurry.functions.sink import EXACTLY_ONCE
 from scurry.functions.source import Source
+from scurry.state.backends import StateSettings
 
 if TYPE_CHECKING:
     from scurry.runtime.operator import Operator
@@ -57,6 +58,7 @@ class SourceSpec:
     tasks: int
     outputs: tuple[Wire, ...]
     type_info: TypeInformation | None = None
+    side_outputs: Mapping[str, tuple[Wire, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,7 @@ class JobSpec:
     local_root: str = ""
     sys_path: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+    state: StateSettings = field(default_factory=StateSettings)
 
     @property
     def guarantee(self) -> str:

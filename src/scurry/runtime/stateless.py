@@ -26,6 +26,8 @@ from scurry.runtime.specs import OperatorSpec
 class FunctionOperator(Operator):
     """An operator that runs one user function with a life cycle."""
 
+    context_kind = FunctionContext
+
     def __init__(self, spec: OperatorSpec, function: Function) -> None:
         super().__init__(spec)
         self.function = function
@@ -33,7 +35,7 @@ class FunctionOperator(Operator):
     def open(self, context: TaskContext) -> None:
         super().open(context)
         spec = self.spec
-        runtime = FunctionContext(
+        runtime = self.context_kind(
             spec.name,
             spec.uid,
             context.index,
@@ -42,10 +44,7 @@ class FunctionOperator(Operator):
             context.parameters,
             context.metrics.group(spec),
         )
-        try:
-            self.function.open(runtime)
-        except Exception as failure:
-            raise self.failed(failure) from failure
+        self.start_function(self.function, runtime)
 
     def close(self) -> None:
         self.function.close()

@@ -12,24 +12,26 @@ than LMDB takes are replaced by their digest, the full key standing in the recor
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
+from typing import cast
 
 import lmdb
 
 from scurry.common.errors import JobError
 from scurry.state.generations import Generations, look
-from scurry.state.journal import Change
+from scurry.state.journal import Change, stored_key, stored_keys
 
 _LINEAGE = b"\x00lineage"
 #: the lineage of a store that two attempts at the same work have written to
 _TORN = b""
 _TABLE_NAMES = b"\x00table:"
-_LONGEST = 480
 _FIRST_MAP_BYTES = 64 << 20
+_table_of = itemgetter(0)
 
 
 class LocalStore:
@@ -141,8 +143,16 @@ class LocalStore:
         number = self._numbers.get(table)
         if number is None:
             return None
-        found = self._reader().get(number + _fit(key))
+        found = self._reader().get(number + stored_key(key))
         return None if found is None else bytes(found)
+
+    def get_many(self, table: str, keys: list[bytes]) -> list[bytes | None]:
+        """The records of many keys."""
+        number = self._numbers.get(table)
+        if number is None:
+            return [None] * len(keys)
+        get = cast(Callable[[bytes], bytes | None], self._reader().get)
+        return [get(number + key) for key in stored_keys(keys)]
 
     def scan(self, table: str, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """Keys and records of a table in the order of their keys, from ``start`` on."""
@@ -169,11 +179,12 @@ class LocalStore:
         bookkeeping = 1 + len(self._numbers)
         return max(0, int(self._environment.stat()["entries"]) - bookkeeping)
 
-    def everything(self) -> Iterator[Change]:
-        """All that is alive, as changes from nothing."""
-        for table in self.tables():
-            for key, record in self.scan(table):
-                yield table, key, record
+    @property
+    def size(self) -> int:
+        """How many bytes the records take on disk, bookkeeping included, free pages not."""
+        found = self._environment.stat()
+        pages = found["branch_pages"] + found["leaf_pages"] + found["overflow_pages"]
+        return int(pages * found["psize"])
 
     def apply(self, changes: Iterable[Change], base: bytes | None, lineage: bytes) -> bool:
         """Write ``changes`` and ``lineage`` in one transaction.
@@ -201,12 +212,14 @@ class LocalStore:
                 txn.put(_LINEAGE, _TORN)
                 return False
             put, delete = txn.put, txn.delete
-            for table, key, record in changes:
+            for table, part in groupby(changes, _table_of):
                 number = self._number(txn, table)
-                if record is None:
-                    delete(number + _fit(key))
-                else:
-                    put(number + _fit(key), record)
+                _, keys, records = zip(*part, strict=True)
+                for key, record in zip(stored_keys(list(keys)), records, strict=True):
+                    if record is None:
+                        delete(number + key)
+                    else:
+                        put(number + key, record)
             put(_LINEAGE, lineage)
         return True
 
@@ -242,9 +255,3 @@ def _open(place: Path) -> lmdb.Environment:
         max_readers=64,
         subdir=True,
     )
-
-
-def _fit(key: bytes) -> bytes:
-    if len(key) <= _LONGEST:
-        return key
-    return key[: _LONGEST - 40] + b"\xff#" + hashlib.blake2b(key, digest_size=32).digest()

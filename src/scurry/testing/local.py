@@ -6,6 +6,8 @@ import copy
 import itertools
 import pickle
 import tempfile
+import uuid
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,16 +20,16 @@ from scurry.compile.job import CompiledJob
 from scurry.compile.planner import BatchPlanner, Epoch
 from scurry.datastream.data_stream import DataStream
 from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
+from scurry.functions.sink import CommitterContext
 from scurry.plan.nodes import Sink as SinkNode
-from scurry.runtime.envelope import CELLS, COMMIT, DRIVER, REPORT, Envelope
+from scurry.runtime.envelope import CELLS, COMMIT, DRIVER, OPERATORS, REPORT, Envelope
 from scurry.runtime.host import SlotHost
 from scurry.runtime.ingress import IngressTask, decode_plan, encode_plan
 from scurry.runtime.metrics import MetricTotals
-from scurry.runtime.report import decode_report
+from scurry.runtime.report import decode_operators, decode_report
 from scurry.runtime.specs import JobSpec
 from scurry.state.journal import MemoryJournal
-from scurry.state.local import LocalStore
-from scurry.state.slot_store import SlotStore
+from scurry.state.slot_store import Store
 from scurry.testing.sinks import ListSink
 
 _PLENTY = 1 << 40
@@ -48,8 +50,12 @@ class LocalJob:
             job.uids[node]: node.sink for node in job.graph.nodes if isinstance(node, SinkNode)
         }
         self._planner = BatchPlanner(job.spec, _PLENTY)
+        identity = uuid.uuid4().hex
+        for uid, sink in self._sinks.items():
+            sink.start(CommitterContext(uid, identity))
+            sink.recover(0)
         self._journals: dict[tuple[int, int], MemoryJournal] = {}
-        self._stores: dict[tuple[int, int], LocalStore] = {}
+        self._stores: dict[tuple[int, int], Store] = {}
         self._hosts: dict[tuple[int, int], SlotHost] = {}
         self._ingress: dict[int, IngressTask] = {}
         self._metrics = MetricTotals()
@@ -129,7 +135,7 @@ class LocalJob:
         for line in self._lines:
             plan = decode_plan(line)
             task = self._ingress.get(plan.task)
-            if task is None:
+            if task is None or task.stale(plan):
                 task = self._ingress[plan.task] = IngressTask(self._load(), plan.task)
             envelopes.extend(task.run(plan))
         for stage in range(1, len(self._job.spec.stages) + 1):
@@ -151,10 +157,11 @@ class LocalJob:
     def _host(self, stage: int, slot: int) -> SlotHost:
         place = (stage, slot)
         if place not in self._hosts:
-            if place not in self._stores:
-                self._stores[place] = LocalStore(Path(self._directory.name) / f"{stage}-{slot}")
             job = self._load()
-            store = SlotStore(self._stores[place], job.max_parallelism)
+            if place not in self._stores:
+                path = Path(self._directory.name) / f"{stage}-{slot}"
+                self._stores[place] = job.state.local_store(path)
+            store = job.state.slot_store(self._stores[place], job.max_parallelism)
             self._hosts[place] = SlotHost(job, stage, slot, store)
         return self._hosts[place]
 
@@ -167,17 +174,27 @@ class LocalJob:
                 messages[envelope.dest].append(pickle.loads(envelope.payload))
             elif envelope.kind == CELLS:
                 self._planner.remember(*decode_report(envelope.payload))
+            elif envelope.kind == OPERATORS:
+                self._planner.remember_operators(decode_operators(envelope.payload))
             elif envelope.kind == REPORT:
                 reports.append(decode_report(envelope.payload))
         self._planner.take_wishes(reports)
         self._metrics.take(reports)
         for uid, sink in self._sinks.items():
             sink.commit(self.batch, messages[uid])
+        counted = Counter[str]()
+        for report in reports:
+            counted.update(report["counters"])
+        self._planner.observe(counted)
+        self._planner.committed()
 
     def close(self) -> None:
-        """Release files."""
+        """Release files, and let the sinks know that the job has ended."""
+        self._planner.close()
         for store in self._stores.values():
             store.close()
+        for sink in self._sinks.values():
+            sink.close()
         self._directory.cleanup()
 
 

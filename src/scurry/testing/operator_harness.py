@@ -13,13 +13,18 @@ import numpy as np
 
 from scurry.common.errors import ProgramError
 from scurry.common.keys import freeze
+from scurry.compile.operators import MakeOperator, make_for
+from scurry.datastream.data_stream import DataStream
+from scurry.datastream.transformation import freeze as freeze_steps
 from scurry.functions import KeyedProcessFunction, OutputTag, ProcessFunction
 from scurry.functions.transforms import Function
+from scurry.plan.nodes import KeyBy
 from scurry.runtime.batch import MIN_WATERMARK, NO_TIMESTAMP, Batch
 from scurry.runtime.keyed import KeyedProcessOperator
 from scurry.runtime.operator import Operator, TaskContext
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.stateless import ProcessOperator
+from scurry.runtime.timers import timer_queue
 from scurry.state.journal import MemoryJournal
 from scurry.state.local import LocalStore
 from scurry.state.slot_store import SlotStore
@@ -28,7 +33,8 @@ _UID = "under-test"
 
 
 class OperatorHarness:
-    """Runs a :class:`KeyedProcessFunction` (with ``key_selector``) or a :class:`ProcessFunction`.
+    """Runs a :class:`KeyedProcessFunction` (with ``key_selector``) or a :class:`ProcessFunction`;
+    :meth:`of` runs any other operator of a program.
 
     >>> harness = OperatorHarness(MyFunction(), key_selector=lambda event: event.user)
     >>> harness.process_element(event, timestamp=1000)
@@ -43,7 +49,31 @@ class OperatorHarness:
         max_parallelism: int = 128,
     ) -> None:
         _check(function, key_selector)
-        self._function = cloudpickle.dumps(function)
+        kind = KeyedProcessOperator if key_selector is not None else ProcessOperator
+        self._prepare(
+            MakeOperator(kind, function), type(function).__name__, key_selector, max_parallelism
+        )
+
+    @classmethod
+    def of(cls, stream: DataStream, max_parallelism: int = 128) -> OperatorHarness:
+        """Runs the operator that ``stream`` is the result of: a window, a reduce, a process
+        function on a keyed stream. What comes before it in the program is left out."""
+        (node,) = freeze_steps([stream._transformation])
+        before = node.inputs[0] if node.inputs else None
+        select = before.selector.get_key if isinstance(before, KeyBy) else None
+        harness = cls.__new__(cls)
+        harness._prepare(make_for(node), node.name, select, max_parallelism)
+        return harness
+
+    def _prepare(
+        self,
+        make: Callable[[OperatorSpec], Operator],
+        name: str,
+        key_selector: Callable[[Any], Any] | None,
+        max_parallelism: int,
+    ) -> None:
+        self._make = cloudpickle.dumps(make)
+        self._name = name
         self._select = key_selector
         self._max_parallelism = max_parallelism
         self._journal = MemoryJournal()
@@ -51,19 +81,15 @@ class OperatorHarness:
         self._local = LocalStore(Path(self._directory.name) / "state")
         self._watermark = MIN_WATERMARK
         self._now = 0
+        self._batch = 0
         self._records: list[tuple[Any, int | None]] = []
         self._side: dict[str, list[Any]] = {}
         self._start()
 
     def _start(self) -> None:
-        function: Any = cloudpickle.loads(self._function)
-        name = type(function).__name__
         self._store = SlotStore(self._local, self._max_parallelism)
-        spec = OperatorSpec(uid=_UID, name=name, make=lambda spec: self._operator)
-        if isinstance(function, KeyedProcessFunction):
-            self._operator: Operator = KeyedProcessOperator(spec, function)
-        else:
-            self._operator = ProcessOperator(spec, function)
+        spec = OperatorSpec(uid=_UID, name=self._name, make=cloudpickle.loads(self._make))
+        self._operator = spec.make(spec)
         self._operator.wire([self._take], _Listening(self._side))
         self._context = TaskContext(0, 1, self._max_parallelism, store=self._store)
         self._begin()
@@ -73,6 +99,7 @@ class OperatorHarness:
     def _begin(self) -> None:
         self._store.begin(self._journal)
         self._context.now = self._now
+        self._context.batch = self._batch
 
     def _take(self, batch: Batch) -> None:
         stamps = [NO_TIMESTAMP] * batch.size if batch.ts is None else batch.ts.tolist()
@@ -95,14 +122,18 @@ class OperatorHarness:
 
     def process_element(self, value: Any, timestamp: int | None = None) -> None:
         """An element arrives."""
+        self._operator.process(self._single(value, timestamp, self._select))
+
+    def _single(
+        self, value: Any, timestamp: int | None, select: Callable[[Any], Any] | None
+    ) -> Batch:
         stamp = NO_TIMESTAMP if timestamp is None else timestamp
-        batch = Batch(
+        return Batch(
             [value],
-            keys=None if self._select is None else [freeze(self._select(value))],
+            keys=None if select is None else [freeze(select(value))],
             ts=np.array([stamp], dtype=np.int64),
             wm=np.array([self._watermark], dtype=np.int64),
         )
-        self._operator.process(batch)
 
     def process_watermark(self, watermark: int) -> None:
         """The watermark arrives; due event-time timers fire."""
@@ -115,20 +146,22 @@ class OperatorHarness:
         self._now = self._context.now = now
         self._operator.begin(self._watermark)
 
+    def counter(self, name: str) -> int:
+        """A counter of the operator, such as "late": elements that came too late for windows."""
+        return self._context.counters.get(f"{name}:{_UID}", 0)
+
     def state(self, name: str) -> dict[Any, Any]:
         """All keys and values of a state."""
         return dict(self._store.table(_UID, name).items())
 
     def timers(self, domain: str = "event") -> list[tuple[int, Any]]:
         """Pending timers in order, as (time, key); ``domain`` is "event" or "processing"."""
-        service: Any = self._operator
-        queue = getattr(service._timers, domain)
-        found: list[tuple[int, Any]] = queue.pending()
-        return found
+        return timer_queue(self._store, _UID, domain).pending()
 
     def checkpoint(self) -> None:
         """Commit the state, as at the end of a micro-batch."""
         self._store.commit(self._journal, b"")
+        self._batch += 1
         self._begin()
         self._operator.begin(self._watermark)
 

@@ -26,6 +26,13 @@ class FirstField(TimestampAssigner):
 class Collected(WatermarkOutput):
     def __init__(self) -> None:
         self.watermarks: list[int] = []
+        self.idle = False
+
+    def mark_idle(self) -> None:
+        self.idle = True
+
+    def mark_active(self) -> None:
+        self.idle = False
 
     def emit_watermark(self, timestamp: int) -> None:
         self.watermarks.append(timestamp)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scurry.common import Configuration, Duration, Types, WatermarkStrategy
+from scurry.common import Configuration, Types, WatermarkStrategy
 from scurry.common.errors import NotSupportedError, ProgramError, TypeMismatchError
 from scurry.connectors.number_seq import NumberSequenceSource
 from scurry.datastream import (
@@ -223,18 +223,10 @@ def test_a_source_with_watermarks_is_named_as_one() -> None:
     assert [node["parallelism"] for node in nodes] == [1, 1, 1]
 
 
-@pytest.mark.parametrize(
-    ("strategy", "what"),
-    [
-        (
-            WatermarkStrategy.for_monotonous_timestamps().with_idleness(Duration.of_seconds(1)),
-            "with_idleness",
-        ),
-        (WatermarkStrategy.for_generator(lambda: None), "WatermarkGenerator"),  # type: ignore[arg-type,return-value]
-    ],
-)
-def test_what_is_not_there_yet_is_said_not_ignored(strategy: Any, what: str) -> None:
+def test_alignment_can_only_hold_back_a_source() -> None:
     env = environment()
-    env.from_source(NumberSequenceSource(1, 3), strategy, "n").print()
-    with pytest.raises(NotSupportedError, match=what):
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_watermark_alignment("g", "1 s")
+    stream = env.from_source(NumberSequenceSource(1, 3), None, "n").map(lambda n: n)
+    stream.assign_timestamps_and_watermarks(strategy).print()
+    with pytest.raises(ProgramError, match="pass the strategy to from_source"):
         env.explain()

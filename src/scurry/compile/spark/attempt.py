@@ -25,9 +25,9 @@ from scurry.compile.spark.checkpoint import JobDirectory
 from scurry.compile.spark.progress import Progress
 from scurry.compile.spark.stage_host import StageHost
 from scurry.compile.spark.worker import JobPayload, run_ingress, to_arrow
-from scurry.functions.sink import Sink
-from scurry.runtime.envelope import CELLS, COMMIT, REPORT, SCHEMA
-from scurry.runtime.report import decode_report
+from scurry.functions.sink import CommitterContext, Sink
+from scurry.runtime.envelope import CELLS, COMMIT, OPERATORS, REPORT, SCHEMA
+from scurry.runtime.report import decode_operators, decode_report
 from scurry.runtime.specs import JobSpec
 
 #: How often idle sources are asked for news.
@@ -90,7 +90,8 @@ class Attempt:
         self._on_progress = on_progress
         self._planner = BatchPlanner(self._spec, max_records, self._where_it_stands())
         try:
-            for sink in self._sinks.values():
+            for uid, sink in self._sinks.items():
+                sink.start(CommitterContext(uid, self._payload.checkpoint_id))
                 sink.recover(self._handled + 1)
             if self._planned > self._handled or not self._planner.done:
                 query = self._query = self._build(trigger)
@@ -153,6 +154,8 @@ class Attempt:
             if stopping and deadline == float("inf"):
                 deadline = time.monotonic() + _PATIENCE_SECONDS
             if self._settled(stopping):
+                if self._handled >= 0:
+                    self._planner.committed()
                 return
             time.sleep(_STOP_SECONDS)
         failure = query.exception()
@@ -168,7 +171,7 @@ class Attempt:
 
     def _on_batch(self, frame: DataFrame, batch: int) -> None:
         try:
-            if batch > 0:
+            if batch > 0 and self._planned < batch:
                 self._planner.committed()
             self._await_plan(batch)
             self._execute(frame, batch)
@@ -210,6 +213,8 @@ class Attempt:
                 messages[row.dest].append(pickle.loads(row.payload))
             elif row.kind == CELLS:
                 self._planner.remember(*decode_report(bytes(row.payload)))
+            elif row.kind == OPERATORS:
+                self._planner.remember_operators(decode_operators(bytes(row.payload)))
             elif row.kind == REPORT:
                 reports.append(decode_report(bytes(row.payload)))
         fault_point("before-sinks")
@@ -221,6 +226,8 @@ class Attempt:
         self._directory.write_epoch(self._planner.epoch(batch))
         fault_point("after-epoch")
         self._progress.take(batch, reports, time.perf_counter() - began)
+        self._planner.observe(self._progress.last)
+        self._progress.gauges.update(self._planner.gauges())
         self._handled = batch
         if self._on_progress is not None:
             self._on_progress(self._progress)

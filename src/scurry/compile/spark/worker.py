@@ -26,8 +26,7 @@ from scurry.runtime.host import SlotHost
 from scurry.runtime.ingress import IngressTask, decode_plan, plan_file
 from scurry.runtime.specs import JobSpec
 from scurry.state.journal import Journal
-from scurry.state.local import LocalStore
-from scurry.state.slot_store import SMALL_LOG, SlotStore
+from scurry.state.slot_store import Store
 
 ENVELOPE_SCHEMA = pa.schema(
     [
@@ -99,7 +98,7 @@ def _adopt(kinds: list[type]) -> None:
 
 _ingress: dict[tuple[str, int], tuple[str, IngressTask]] = {}
 _hosts: dict[tuple[str, int, int], tuple[str, SlotHost]] = {}
-_stores: dict[str, LocalStore] = {}
+_stores: dict[str, Store] = {}
 
 
 def run_ingress(payload: JobPayload, batch: int, number: int) -> Iterator[Envelope]:
@@ -118,7 +117,7 @@ def run_ingress(payload: JobPayload, batch: int, number: int) -> Iterator[Envelo
     home = (payload.checkpoint_id, number)
     run_id, task = _ingress.get(home, ("", None))
     try:
-        if task is None or run_id != payload.run_id:
+        if task is None or run_id != payload.run_id or task.stale(plan):
             task = IngressTask(payload.load(), number)
             _ingress[home] = (payload.run_id, task)
         yield from task.run(plan)
@@ -139,11 +138,9 @@ def run_host(
     place = (payload.checkpoint_id, stage, slot)
     run_id, host = _hosts.get(place, ("", None))
     try:
-        if host is None or run_id != payload.run_id:
+        if host is None or run_id != payload.run_id or host.stale(journal):
             job = payload.load()
-            local = _local_store(job, *place)
-            small_log = job.options.get("compact_above", SMALL_LOG)
-            store = SlotStore(local, job.max_parallelism, small_log)
+            store = job.state.slot_store(_local_store(job, *place), job.max_parallelism)
             host = SlotHost(job, stage, slot, store)
             _hosts[place] = (payload.run_id, host)
         yield from host.run(envelopes, journal)
@@ -160,13 +157,16 @@ def local_root(configured: str) -> str:
     return os.path.join(configured or tempfile.gettempdir(), f"scurry-{os.getuid()}")
 
 
-def _local_store(job: JobSpec, checkpoint_id: str, stage: int, slot: int) -> LocalStore:
-    path = Path(local_root(job.local_root)) / checkpoint_id / f"{stage}-{slot}"
+def _local_store(job: JobSpec, checkpoint_id: str, stage: int, slot: int) -> Store:
+    name = f"{stage}-{slot}-{job.state.backend}"
+    path = Path(local_root(job.local_root)) / checkpoint_id / name
     store = _stores.get(str(path))
     if store is None:
         _forget_ended_jobs()
         own_directory(path.parent.parent)
-        store = _stores[str(path)] = LocalStore(path)
+        # also for a store in memory: when the driver has deleted it, the job has ended
+        path.mkdir(parents=True, exist_ok=True)
+        store = _stores[str(path)] = job.state.local_store(path)
     return store
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scurry.functions.sink import Sink
+from scurry.functions.sink import DeliveryGuarantee, Sink
 from scurry.functions.source import Source
 
-__all__ = ["Sink", "Source"]
+__all__ = ["DeliveryGuarantee", "Sink", "Source"]

@@ -10,28 +10,25 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from scurry.common.errors import ProgramError
 from scurry.common.keys import thaw
 from scurry.runtime.batch import MAX_WATERMARK, NO_TIMESTAMP, Batch
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.failures import explained
 from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
-from scurry.runtime.operator import Clock, Operator, TaskContext
+from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.timers import EVENT, PROCESSING, TimerQueue, timer_queue
-from scurry.runtime.windowing.calls import call_for
-from scurry.runtime.windowing.contents import NOTHING, ListContents, contents_for
+from scurry.runtime.windowing.common import WindowingOperator
+from scurry.runtime.windowing.contents import ELEMENTS, NOTHING, VALUES, ListContents, contents_for
 from scurry.runtime.windowing.contexts import (
     AssignerContext,
     ClockContext,
-    FiringContext,
     WindowTriggerContext,
 )
 from scurry.runtime.windowing.merging import Merge, MergingWindows
-from scurry.runtime.windowing.panes import Panes
-from scurry.state.table import KeyScope
+from scurry.windowing.basic_triggers import EventTimeTrigger
+from scurry.windowing.conditions import Condition
 from scurry.windowing.panes import AccumulationMode, PaneTiming
 from scurry.windowing.spec import WindowSpec
 from scurry.windowing.triggers import TriggerResult
@@ -40,52 +37,40 @@ from scurry.windowing.windows import END_OF_TIME, WindowKey
 _CONTINUE = TriggerResult.CONTINUE
 
 
-class WindowOperator(Operator):
+class WindowOperator(WindowingOperator):
     """Runs a windowing."""
 
     def __init__(self, spec: OperatorSpec, windowing: WindowSpec) -> None:
-        super().__init__(spec)
-        self._windowing = windowing
+        super().__init__(spec, windowing)
         self._event_time = windowing.assigner.is_event_time()
+        self.content_table = ELEMENTS if windowing.contents == "list" else VALUES
+        #: whether the trigger's only timer is that of the clean-up, which is then not set twice
+        self._one_timer = windowing.fires_once and type(windowing.trigger) is EventTimeTrigger
+        self._discarding = windowing.accumulation is AccumulationMode.DISCARDING
+        trigger = windowing.trigger
+        self._closed = trigger.is_closed if isinstance(trigger, Condition) else None
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
         spec, windowing, store = self.spec, self._windowing, store_of(context)
-        self._scope, self._window_scope, self._clock = KeyScope(), KeyScope(), Clock()
-        states = KeyedRuntimeContext(spec, context, self._scope)
         self._event = timer_queue(store, spec.uid, EVENT)
         self._processing = timer_queue(store, spec.uid, PROCESSING)
         self._contents = contents_for(windowing, spec.uid, store)
         self._merging: MergingWindows | None = None
-        of_windows: KeyedRuntimeContext | None = None
         if windowing.merging:
             assigner: Any = windowing.assigner
             self._merging = MergingWindows.of(spec.uid, store, assigner)
-        else:
-            of_windows = KeyedRuntimeContext(spec, context, self._window_scope, "#window:")
         self._assigning = AssignerContext(
-            self._clock, KeyedRuntimeContext(spec, context, self._scope, "#assigner:")
+            self._clock, KeyedRuntimeContext(spec, context, self._scope, space="#assigner:")
         )
         self._triggering = WindowTriggerContext(
             self._clock,
             self._window_scope,
             self._event,
             self._processing,
-            KeyedRuntimeContext(spec, context, self._window_scope, "#trigger:"),
+            KeyedRuntimeContext(spec, context, self._window_scope, space="#trigger:"),
         )
         self._evicting = ClockContext(self._clock)
-        self._firing = FiringContext(self._clock, states, of_windows)
-        self._call = call_for(windowing, self._firing)
-        self._panes = Panes(windowing, spec.uid, store)
-        self._tracks_panes = not windowing.fires_once and (
-            windowing.has_context or self._panes.retracting
-        )
-        self._discarding = windowing.accumulation is AccumulationMode.DISCARDING
-        try:
-            for function in windowing.functions:
-                function.open(states)
-        except Exception as failure:
-            raise self.failed(failure) from failure
 
     def begin(self, watermark: int) -> None:
         """Fires the processing-time timers that became due before this micro-batch."""
@@ -125,13 +110,6 @@ class WindowOperator(Operator):
         if late:
             self._emit_late(batch, late)
 
-    def _emit_late(self, batch: Batch, late: list[int]) -> None:
-        self.context.count(f"late:{self.spec.uid}", len(late))
-        tag = self._windowing.late_tag
-        if tag is not None:
-            rows = [batch.rows[at] for at in late]
-            self.emit_side(tag.tag_id, batch.spread(rows, np.array(late, dtype=np.int64)))
-
     def advance(self, watermark: int) -> None:
         if watermark <= self._clock.watermark:
             return
@@ -141,28 +119,26 @@ class WindowOperator(Operator):
         self._clock.watermark = watermark
         self.emit_tagged(output.batch(None))
 
-    def _emissions(self) -> Emissions:
-        self._output = Emissions()
-        self._firing._values = self._output.values
-        return self._output
-
     def _add(self, key: Any, value: Any, stamp: int) -> bool:
         """Put an element into its windows; False if it came too late for all of them."""
         windows = self._windowing.assigner.assign_windows(value, stamp, self._assigning)
-        taken = False
+        taken = closed = False
         for window in windows:
             cleanup = self._windowing.cleanup_time(window)
+            place = WindowKey(key, window)
             if self._has_ended(cleanup):
                 continue
+            if self._closed is not None and self._is_closed(place):
+                closed = True
+                continue
             taken = True
-            place = WindowKey(key, window)
             self._take(place, place, value, stamp, cleanup)
-        return taken or not self._is_late(stamp)
+        return taken or not (closed or self._is_late(stamp))
 
     def _add_merging(self, key: Any, value: Any, stamp: int) -> bool:
         assert self._merging is not None
         windows = self._windowing.assigner.assign_windows(value, stamp, self._assigning)
-        taken = False
+        taken = closed = False
         for window in windows:
             actual, merges = self._merging.add(key, window)
             for merge in merges:
@@ -171,10 +147,20 @@ class WindowOperator(Operator):
             if self._has_ended(cleanup):
                 self._merging.retire(key, actual)
                 continue
+            place = WindowKey(key, actual)
+            if self._closed is not None and self._is_closed(place):
+                closed = True
+                continue
             taken = True
             under = self._merging.of_key(key).stored_under[actual]
-            self._take(WindowKey(key, actual), WindowKey(key, under), value, stamp, cleanup)
-        return taken or not self._is_late(stamp)
+            self._take(place, WindowKey(key, under), value, stamp, cleanup)
+        return taken or not (closed or self._is_late(stamp))
+
+    def _is_closed(self, place: WindowKey) -> bool:
+        """Whether the trigger has finished with a window."""
+        assert self._closed is not None
+        self._window_scope.key = place
+        return self._closed(self._triggering)
 
     def _take(
         self, place: WindowKey, where: WindowKey, value: Any, stamp: int, cleanup: int
@@ -185,7 +171,7 @@ class WindowOperator(Operator):
         result = self._windowing.trigger.on_element(value, stamp, place[1], self._triggering)
         if result is not _CONTINUE:
             self._act(result, place, where, "on_element", PaneTiming.LATE)
-        if cleanup < END_OF_TIME:
+        if cleanup < END_OF_TIME and not self._one_timer:
             (self._event if self._event_time else self._processing).register(cleanup, place)
 
     def _has_ended(self, cleanup: int) -> bool:
@@ -210,7 +196,8 @@ class WindowOperator(Operator):
         for old in merged:
             self._window_scope.key = old
             windowing.trigger.clear(old[1], trigger)
-            self._delete_cleanup(old)
+            if not self._one_timer:
+                self._delete_cleanup(old)
         if self._tracks_panes:
             self._panes.merge(place, merged)
         if merge.sources:
@@ -328,7 +315,8 @@ class WindowOperator(Operator):
         """Forget all about a window."""
         windowing = self._windowing
         self._contents.clear(where)
-        windowing.trigger.clear(place[1], self._triggering)
+        if not self._one_timer:
+            windowing.trigger.clear(place[1], self._triggering)
         if self._tracks_panes:
             self._panes.clear(place)
         if windowing.has_context:
@@ -337,7 +325,3 @@ class WindowOperator(Operator):
             function.clear(self._firing)
         if self._merging is not None:
             self._merging.retire(*place)
-
-    def close(self) -> None:
-        for function in self._windowing.functions:
-            function.close()

@@ -1,0 +1,211 @@
+"""Reading a range of offsets of one partition, in a worker.
+
+A consumer stays open between micro-batches, one per partition, so that the next range is often
+fetched before it is asked for. The range ``[start, end)`` need not hold ``end - start`` records:
+compaction leaves gaps, and so do aborted transactions and the markers of committed ones. A range is
+complete once a record at or after ``end`` has been seen, or the client has reported the end of the
+partition there.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any
+
+from scurry.common.errors import JobError
+from scurry.connectors.kafka.client import ClientSettings, Patience, is_hopeless, log, make
+
+#: The most messages handed on at a time.
+_CHUNK = 50_000
+_POLL_SECONDS = 0.25
+#: Another worker may have read the last ranges. To take and forget so many records is faster than
+#: to have the client start anew.
+_SKIP_AT_MOST = 50_000
+#: Consumers kept by one worker, and for how long without use.
+_MOST_READERS, _IDLE_SECONDS = 32, 120.0
+#: How long an end of the partition before ``end`` is thought to be a replica lagging behind.
+_SHORT_SECONDS = 30.0
+
+
+class PartitionReader:
+    """The consumer of one partition."""
+
+    def __init__(self, settings: ClientSettings, topic: str, partition: int) -> None:
+        self._name = f"{topic}-{partition}"
+        self._topic, self._partition = topic, partition
+        self._patience = Patience(settings.servers, f"read {self._name}")
+        self._last_error: Any = None
+        self._consumer = make(
+            "Consumer",
+            {
+                **settings.with_defaults(
+                    group_id="scurry",
+                    isolation_level="read_committed",
+                    # the end of a partition shows only when a fetch has come back empty
+                    fetch_wait_max_ms="50",
+                    # read ahead up to so many bytes; with its defaults the client would stop at
+                    # 100 000 messages, and then for a whole second
+                    queued_max_messages_kbytes="32768",
+                    queued_min_messages="1000000",
+                    fetch_queue_backoff_ms="5",
+                    fetch_message_max_bytes="4194304",
+                ),
+                "enable.auto.commit": "false",
+                "enable.partition.eof": "true",
+                "auto.offset.reset": "error",
+                "error_cb": self._on_error,
+            },
+        )
+        #: everything before this offset has been handed out, or is known not to exist
+        self._at = -1
+        #: the client has reported the end of the partition here
+        self._end_seen = -1
+        self._ahead: list[Any] = []
+        self.last_used = time.monotonic()
+
+    def _on_error(self, error: Any) -> None:
+        self._last_error = error
+
+    def read(self, start: int, end: int, fail_on_data_loss: bool) -> Iterator[list[Any]]:
+        """The messages of ``[start, end)``, in chunks."""
+        if 0 <= self._at <= start <= self._at + _SKIP_AT_MOST:
+            self._at = start
+            self._ahead = [message for message in self._ahead if message.offset() >= start]
+        else:
+            self._go_to(start)
+        chunk: list[Any] = []
+        while self._at < end:
+            chunk += self._take(self._next(end, fail_on_data_loss), end)
+            if len(chunk) >= _CHUNK:
+                yield chunk
+                chunk = []
+        self.last_used = time.monotonic()
+        self._patience.over()
+        self._last_error = None
+        if chunk:
+            yield chunk
+
+    def _go_to(self, offset: int) -> None:
+        from confluent_kafka import TopicPartition
+
+        self._consumer.assign([TopicPartition(self._topic, self._partition, offset)])
+        self._at, self._end_seen, self._ahead = offset, -1, []
+
+    def _take(self, messages: list[Any], end: int) -> list[Any]:
+        """Those of ``messages`` that lie before ``end``; the others are kept for the next range."""
+        if messages:
+            last = messages[-1].offset()
+            if last < end:
+                self._at = last + 1
+            else:
+                cut = bisect_left(messages, end, key=_offset)
+                messages, self._ahead = messages[:cut], messages[cut:]
+                self._at = end
+        if self._end_seen >= end and not self._ahead:
+            self._at = end
+        return messages
+
+    def _next(self, end: int, fail_on_data_loss: bool) -> list[Any]:
+        """Messages in order, as many as there are without waiting for more."""
+        if self._ahead:
+            ahead, self._ahead = self._ahead, []
+            return ahead
+        if self._end_seen >= end:
+            return []
+        first = self._consumer.poll(_POLL_SECONDS)
+        if first is None:
+            self._check_health(end)
+            return []
+        found = [first, *self._consumer.consume(_CHUNK, 0)]
+        failed = [message for message in found if message.error() is not None]
+        if failed:
+            found = [message for message in found if message.error() is None]
+            for message in failed:
+                self._handle(message, end, fail_on_data_loss)
+        if found:
+            self._patience.over()
+            found = [message for message in found if message.offset() >= self._at]
+        return found
+
+    def _check_health(self, end: int) -> None:
+        error = self._last_error
+        if error is not None and is_hopeless(error):
+            raise JobError(f"Reading {self._name} failed: {error.str()}")
+        if self._at <= self._end_seen < end and self._patience.waited > _SHORT_SECONDS:
+            raise JobError(
+                f"{self._name} ends at offset {self._end_seen}, but records up to {end} were there "
+                "when this micro-batch was planned. The topic has been truncated or made anew; "
+                "start the job from an empty checkpoint directory."
+            )
+        self._patience.waiting("no answer" if error is None else error.str())
+
+    def _handle(self, message: Any, end: int, fail_on_data_loss: bool) -> None:
+        from confluent_kafka import KafkaError
+
+        error = message.error()
+        if error.code() == KafkaError._PARTITION_EOF:
+            self._end_seen = max(self._end_seen, message.offset())
+        elif error.code() == KafkaError._AUTO_OFFSET_RESET:
+            self._skip_lost(end, fail_on_data_loss)
+        elif error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART or is_hopeless(error):
+            raise JobError(f"Reading {self._name} failed: {error.str()}")
+        else:
+            self._patience.waiting(error.str())
+
+    def _skip_lost(self, end: int, fail_on_data_loss: bool) -> None:
+        from confluent_kafka import TopicPartition
+
+        place = TopicPartition(self._topic, self._partition)
+        low, high = self._consumer.get_watermark_offsets(place, timeout=10)
+        if fail_on_data_loss or high < end:
+            raise JobError(
+                f"Records of {self._name} from offset {self._at} on are gone: the topic now holds "
+                f"offsets {low} to {high}. Its retention is shorter than the job lags behind, or "
+                "it was made anew. To go on with what is left, call set_fail_on_data_loss(False) "
+                "on the source's builder."
+            )
+        log.warning(
+            "records of %s from offset %d to %d are gone and were skipped",
+            self._name,
+            self._at,
+            min(low, end),
+        )
+        self._go_to(min(low, end))
+
+    def close(self) -> None:
+        """Let go of the brokers."""
+        self._consumer.close()
+
+
+def _offset(message: Any) -> int:
+    offset: int = message.offset()
+    return offset
+
+
+_readers: OrderedDict[tuple[ClientSettings, str, int], PartitionReader] = OrderedDict()
+
+
+def reader_of(settings: ClientSettings, topic: str, partition: int) -> PartitionReader:
+    """This worker's reader of a partition."""
+    place = (settings, topic, partition)
+    reader = _readers.pop(place, None)
+    if reader is None:
+        reader = PartitionReader(settings, topic, partition)
+    _readers[place] = reader
+    now = time.monotonic()
+    while len(_readers) > 1:
+        oldest, idle = next(iter(_readers.items()))
+        if len(_readers) <= _MOST_READERS and now - idle.last_used < _IDLE_SECONDS:
+            break
+        _readers.pop(oldest).close()
+    return reader
+
+
+def forget_reader(settings: ClientSettings, topic: str, partition: int) -> None:
+    """Close a reader whose position is in doubt."""
+    reader = _readers.pop((settings, topic, partition), None)
+    if reader is not None:
+        reader.close()

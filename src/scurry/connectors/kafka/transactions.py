@@ -1,0 +1,191 @@
+"""One Kafka transaction per micro-batch, written by the driver, that can be committed again.
+
+A worker cannot hand an open transaction to another process, so writers only serialise; their
+records travel to the driver inside the commit messages. The driver writes the records of a batch in
+one transaction, together with a *mark*: the batch's number, committed as an offset of a consumer
+group that exists for this purpose alone. Records and mark become visible together or not at all, so
+after a crash the mark tells whether the batch is in Kafka already.
+
+The transactional id is the same in every run of the job. A new run's first act makes the brokers
+abort what an earlier one left open, and refuse whatever it still tries to write.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from scurry.common.errors import JobError
+from scurry.connectors.kafka.client import (
+    ClientSettings,
+    Patience,
+    is_hopeless,
+    is_refusal,
+    make,
+)
+from scurry.connectors.kafka.outgoing import Outgoing
+
+#: How long one call may take before the wait for it is spoken of.
+_CALL_SECONDS = 2.0
+_RETRY_SECONDS = 0.5
+#: How long a starting job waits for the brokers before it goes on without having asked them.
+_START_SECONDS = 30.0
+_TRANSACTION_MS = 60_000
+
+
+class BatchTransactions:
+    """Writes micro-batches of one sink, each once."""
+
+    def __init__(self, settings: ClientSettings, name: str, checkpoint_id: str) -> None:
+        self._settings = settings
+        self._name = name
+        self._checkpoint_id = checkpoint_id
+        self._patience = Patience(settings.servers, "write a micro-batch")
+        self._producer: Any = None
+        #: stands for the group that holds the mark; it never joins it
+        self._consumer: Any = None
+        self._last = -1
+        self._began = 0.0
+        self._reason: Any = None
+
+    def start(self) -> None:
+        """Fence off earlier runs. If the brokers are away, that is left to the first commit."""
+        from confluent_kafka import KafkaException
+
+        deadline = time.monotonic() + _START_SECONDS
+        while self._producer is None and time.monotonic() < deadline:
+            try:
+                self._open()
+            except KafkaException as failure:
+                self._after_failure(failure)
+
+    def commit(self, batch_id: int, parts: list[Outgoing]) -> None:
+        """Write a batch, unless it is in Kafka already. Waits for brokers that are away."""
+        from confluent_kafka import KafkaException
+
+        parts = [part for part in parts if len(part)]
+        if not parts:
+            return
+        while True:
+            try:
+                if self._producer is None:
+                    self._open()
+                if batch_id > self._last:
+                    self._write(batch_id, parts)
+                    self._last = batch_id
+                self._patience.over()
+                return
+            except KafkaException as failure:
+                self._after_failure(failure)
+
+    def _open(self) -> None:
+        """A producer whose predecessors are fenced off, and the last batch that was committed."""
+        producer = make(
+            "Producer",
+            {
+                **self._settings.with_defaults(
+                    partitioner="murmur2_random",
+                    linger_ms="5",
+                    queue_buffering_max_messages="1000000",
+                    queue_buffering_max_kbytes="1048576",
+                    transaction_timeout_ms=str(_TRANSACTION_MS),
+                ),
+                "transactional.id": self._name,
+                "error_cb": self._on_error,
+            },
+        )
+        self._began = time.monotonic()
+        self._patiently(producer.init_transactions)
+        if self._consumer is None:
+            settings = self._settings.with_defaults(enable_auto_commit="false")
+            # reading committed, it waits for marks that are about to be
+            group = {"group.id": self._name, "isolation.level": "read_committed"}
+            self._consumer = make("Consumer", {**settings, **group})
+        self._last = self._committed()
+        self._producer = producer
+
+    def _on_error(self, error: Any) -> None:
+        self._reason = error
+
+    def _committed(self) -> int:
+        """The last batch of this checkpoint that is in Kafka, -1 if there is none. Its mark is with
+        whichever topic the batch was written to."""
+        from confluent_kafka import TopicPartition
+
+        topics = self._consumer.list_topics(timeout=_CALL_SECONDS).topics
+        places = [TopicPartition(topic, 0) for topic in topics]
+        if not places:
+            return -1
+        found = self._consumer.committed(places, timeout=_CALL_SECONDS)
+        mine = [at.offset - 1 for at in found if at.metadata == self._checkpoint_id]
+        return max(mine, default=-1)
+
+    def _write(self, batch_id: int, parts: list[Outgoing]) -> None:
+        from confluent_kafka import TopicPartition
+
+        producer = self._producer
+        self._began = time.monotonic()
+        producer.begin_transaction()
+        for part in parts:
+            part.send(producer)
+        mark = TopicPartition(parts[0].some_topic, 0, batch_id + 1, self._checkpoint_id)
+        group = self._consumer.consumer_group_metadata()
+        self._patiently(producer.send_offsets_to_transaction, [mark], group)
+        self._patiently(producer.commit_transaction)
+
+    def _patiently(self, call: Any, *arguments: Any) -> None:
+        """Make a call that may be taken up again where it was left when its time is over, for as
+        long as a transaction lasts."""
+        from confluent_kafka import KafkaException
+
+        while True:
+            try:
+                call(*arguments, _CALL_SECONDS)
+            except KafkaException as failure:
+                error = failure.args[0]
+                if not error.retriable() or self._expired:
+                    raise
+                reason = error if self._reason is None else self._reason
+                self._patience.waiting(reason.str())
+            else:
+                return
+
+    @property
+    def _expired(self) -> bool:
+        """Whether the brokers may have given the transaction up by themselves."""
+        return time.monotonic() - self._began > 0.8 * _TRANSACTION_MS / 1000
+
+    def _after_failure(self, failure: Any) -> None:
+        """Decide whether to try again; the next attempt begins with a new producer, which finds
+        out what has become of the last one's transaction."""
+        from confluent_kafka import KafkaError
+
+        error = failure.args[0]
+        fenced = error.code() in (
+            KafkaError._FENCED,
+            KafkaError.INVALID_PRODUCER_EPOCH,
+            KafkaError.PRODUCER_FENCED,
+        )
+        if fenced and not self._expired:
+            raise JobError(
+                f"Another run of this job has taken over its transactions ({self._name!r}), so "
+                "this one ends. Run each job once, and give jobs that write to the same Kafka "
+                "different names with set_transactional_id_prefix."
+            ) from failure
+        if is_hopeless(error) or is_refusal(error):
+            raise JobError(f"Writing to Kafka at {self._settings.servers} failed: {error.str()}")
+        self._patience.waiting(error.str())
+        self._drop()
+        time.sleep(_RETRY_SECONDS)
+
+    def _drop(self) -> None:
+        if self._producer is not None:
+            self._producer.purge()
+            self._producer = None
+
+    def close(self) -> None:
+        """Let go of the brokers."""
+        self._drop()
+        if self._consumer is not None:
+            self._consumer.close()
+            self._consumer = None

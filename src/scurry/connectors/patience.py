@@ -1,0 +1,81 @@
+"""Waiting for a server that is away for a while, and saying so.
+
+A database that restarts is no reason for a job to fail. What failed is tried again, at growing
+intervals, until it works or patience ends; the log tells when waiting begins, every half minute
+after that, and when it is over.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from scurry.common.errors import JobError
+
+T = TypeVar("T")
+_log = logging.getLogger("scurry.connectors")
+
+#: How long a server may be away, unless the program says otherwise.
+DEFAULT_SECONDS = 300.0
+_FIRST_PAUSE = 0.1
+_LONGEST_PAUSE = 5.0
+_SAY_AGAIN = 30.0
+
+
+class Patience:
+    """Tries again what fails because ``server`` cannot be reached."""
+
+    def __init__(
+        self,
+        server: str,
+        seconds: float = DEFAULT_SECONDS,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._server = server
+        self._seconds = seconds
+        self._sleep = sleep
+        self._clock = clock
+
+    def call(self, action: Callable[[], T], passing: Callable[[Exception], bool]) -> T:
+        """The result of ``action``, repeated for as long as it raises what ``passing`` says will
+        pass, at most for the time that was given."""
+        began: float | None = None
+        said, pause = 0.0, _FIRST_PAUSE
+        while True:
+            try:
+                result = action()
+            except Exception as failure:
+                if not passing(failure):
+                    raise
+                now = self._clock()
+                began = now if began is None else began
+                if now - began >= self._seconds:
+                    raise JobError(
+                        f"{self._server} could not be reached for {self._seconds:g} s: "
+                        f"{_line(failure)}. Bring it back and restart the job, which goes on where "
+                        "it was; or give it more time with patience_seconds."
+                    ) from failure
+                if now == began or now - said >= _SAY_AGAIN:
+                    said = now
+                    _log.warning(
+                        "waiting for %s, for up to %g s more: %s",
+                        self._server,
+                        self._seconds - (now - began),
+                        _line(failure),
+                    )
+                self._sleep(min(pause, max(0.0, self._seconds - (now - began))))
+                pause = min(pause * 2, _LONGEST_PAUSE)
+            else:
+                if began is not None:
+                    _log.warning(
+                        "%s is back after %.1f s; going on", self._server, self._clock() - began
+                    )
+                return result
+
+
+def _line(failure: Exception) -> str:
+    text = str(failure).strip() or type(failure).__name__
+    return text.splitlines()[0].rstrip(".")

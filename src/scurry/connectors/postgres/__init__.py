@@ -1,0 +1,1 @@
+"""Postgres as a source and a sink, through psycopg."""

@@ -1,0 +1,101 @@
+"""Exactly once in Postgres: the batch and its number are one transaction.
+
+A small table holds, for each sink of each job, the last batch that was committed. A commit looks
+there first, under a lock on its row; if the batch is new, the records and the new number become
+visible together or not at all. Whether a commit whose answer got lost took place, the same row
+tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from scurry.common.errors import JobError
+from scurry.connectors.postgres.connection import Connector, driver
+from scurry.functions.sink import CommitterContext
+
+if TYPE_CHECKING:
+    import psycopg
+
+COMMITS_TABLE = "_scurry_commits"
+Work = Callable[["psycopg.Connection[Any]"], None]
+
+
+class BatchCommits:
+    """The commits of one sink."""
+
+    def __init__(
+        self, connector: Connector, context: CommitterContext, what: str, table: str
+    ) -> None:
+        self._connector = connector
+        self._name = f"{context.checkpoint_id}/{context.uid}"
+        self._what = what
+        self._table = identifier(table)
+        self._guarded(self._create)
+
+    def _create(self, connection: psycopg.Connection[Any]) -> None:
+        sql = driver().sql
+        # two jobs that make the table at once would trip over each other
+        connection.execute("SELECT pg_advisory_xact_lock(hashtext('scurry commits'))")
+        connection.execute(
+            sql.SQL(
+                "CREATE TABLE IF NOT EXISTS {} (sink text PRIMARY KEY, batch bigint NOT NULL, "
+                "changed timestamptz NOT NULL DEFAULT now())"
+            ).format(self._table)
+        )
+        connection.execute(
+            sql.SQL("INSERT INTO {} (sink, batch) VALUES (%s, -1) ON CONFLICT DO NOTHING").format(
+                self._table
+            ),
+            [self._name],
+        )
+
+    def apply(self, batch: int, work: Work) -> bool:
+        """Do ``work`` as batch ``batch``; False if that batch had been committed already."""
+        return bool(self._guarded(lambda connection: self._apply(connection, batch, work)))
+
+    def _apply(self, connection: psycopg.Connection[Any], batch: int, work: Work) -> bool:
+        sql = driver().sql
+        query = sql.SQL("SELECT batch FROM {} WHERE sink = %s FOR UPDATE").format(self._table)
+        found = connection.execute(query, [self._name]).fetchone()
+        if found is None:
+            raise JobError(
+                f"{self._what}: the row of this sink has vanished from the table of commits, so it "
+                "is not known which batches were written. Do not delete from that table while a "
+                "job lives."
+            )
+        if found[0] >= batch:
+            return False
+        work(connection)
+        update = sql.SQL("UPDATE {} SET batch = %s, changed = now() WHERE sink = %s")
+        connection.execute(update.format(self._table), [batch, self._name])
+        return True
+
+    def _guarded(self, work: Callable[[psycopg.Connection[Any]], Any]) -> Any:
+        psycopg = driver()
+        try:
+            return self._connector.run(work)
+        except psycopg.Error as failure:
+            raise JobError(self._explain(failure)) from failure
+
+    def _explain(self, failure: psycopg.Error) -> str:
+        text = f"{self._what}: {str(failure).strip()}"
+        hint = _HINTS.get(failure.sqlstate or "", "")
+        return f"{text}\n{hint}" if hint else text
+
+
+_HINTS = {
+    "42P10": "An upsert needs a primary key or unique index on exactly the key columns: "
+    "CREATE UNIQUE INDEX ON ... (...).",
+    "42P01": "Create the table before the job starts; a sink does not.",
+    "42703": "The names of the records' fields must be those of the table's columns.",
+    "42501": "Grant the user INSERT, UPDATE, DELETE and SELECT on the table, and CREATE on the "
+    "schema for the table of commits.",
+    "23505": "The table has a row with that key already: use PostgresSink.upsert, or remove it.",
+}
+
+
+def identifier(name: str) -> Any:
+    """The name of a table, which may have its schema in front, quoted."""
+    return driver().sql.Identifier(*name.split("."))

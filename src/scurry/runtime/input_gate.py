@@ -1,0 +1,145 @@
+"""The gate where the channels of an operator meet: records are merged, watermarks combined.
+
+At every record the combined watermark is the minimum over the channels: those with records still to
+come in this batch stand at their next record, the others at what they reported last. Idle channels
+do not count; when all are idle, the furthest of them does. A channel that wakes up behind the
+others does not hold them back either, until it has caught up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, Batch, Longs, concat
+from scurry.runtime.event_time import Mark
+
+#: One batch as it arrived: channel, number in the channel, input port, records.
+Arrival = tuple[str, int, int, Batch]
+
+
+class InputGate:
+    """The channels of one operator: their watermarks, and the merging of their records."""
+
+    def __init__(self) -> None:
+        self.marks: dict[str, int] = {}
+        self.idle: set[str] = set()
+        #: channels that were idle, are not any more, and are still behind the rest
+        self.behind: set[str] = set()
+        self.current = MIN_WATERMARK
+
+    @property
+    def all_idle(self) -> bool:
+        """Whether no channel is expected to bring anything."""
+        return bool(self.marks) and self.idle >= self.marks.keys()
+
+    def snapshot(self) -> list[Any]:
+        """What must survive until the next micro-batch, as plain data."""
+        return [self.current, self.marks, sorted(self.idle), sorted(self.behind)]
+
+    def restore(self, kept: list[Any], known: Callable[[str], bool]) -> None:
+        """Go on from a snapshot, with the channels that still exist."""
+        self.current = kept[0]
+        self.marks = {channel: mark for channel, mark in kept[1].items() if known(channel)}
+        self.idle, self.behind = (set(filter(known, names)) for names in kept[2:])
+
+    def merge(
+        self, arrivals: list[Arrival], ends: dict[str, Mark]
+    ) -> tuple[Batch | None, Longs | None]:
+        """All records in order, with the combined watermark before each, and their ports.
+
+        ``ends`` are the channels' marks at the end of this micro-batch.
+        """
+        whole, ports = None, None
+        active = {arrival[0] for arrival in arrivals}
+        self._take_idleness(active, ends)
+        if arrivals:
+            arrivals = sorted(arrivals, key=lambda arrival: arrival[:2])
+            whole, owners, ports = self._in_order(arrivals)
+            self._combine(whole, owners, sorted(active), ends)
+        self.marks = self._after(ends)
+        return whole, ports
+
+    def _take_idleness(self, active: set[str], ends: dict[str, Mark]) -> None:
+        idle = {channel for channel, mark in ends.items() if mark.idle} - active
+        self.behind |= {
+            channel
+            for channel, mark in ends.items()
+            if channel in self.idle and channel not in idle and mark.watermark < self.current
+        }
+        self.idle = (self.idle - ends.keys() - active) | idle
+
+    def settle(self) -> int:
+        """The combined watermark once all records have been handled."""
+        if self.all_idle:
+            self.current = max(self.current, *self.marks.values())
+        else:
+            counted = [mark for name, mark in self.marks.items() if self._counts(name)]
+            if counted:
+                self.current = max(self.current, min(counted))
+        self.behind = {
+            name for name in self.behind if self.marks.get(name, self.current) < self.current
+        }
+        return self.current
+
+    def _counts(self, channel: str) -> bool:
+        return channel not in self.idle and channel not in self.behind
+
+    def _in_order(self, arrivals: list[Arrival]) -> tuple[Batch, Longs, Longs | None]:
+        whole = concat([arrival[3] for arrival in arrivals])
+        sizes = [arrival[3].size for arrival in arrivals]
+        names = {channel: at for at, channel in enumerate(sorted({a[0] for a in arrivals}))}
+        owners = np.repeat(np.array([names[a[0]] for a in arrivals], dtype=np.int64), sizes)
+        ports = np.repeat(np.array([a[2] for a in arrivals], dtype=np.int64), sizes)
+        order = _order(whole) if len(names) > 1 else None
+        if order is not None:
+            whole, owners, ports = whole.take(order), owners[order], ports[order]
+        return whole, owners, ports if ports.any() else None
+
+    def _combine(
+        self, whole: Batch, owners: Longs, channels: list[str], ends: dict[str, Mark]
+    ) -> None:
+        after = self._after(ends)
+        quiet = [
+            mark for name, mark in after.items() if name not in channels and self._counts(name)
+        ]
+        if (
+            whole.wm is None
+            and self.current == MIN_WATERMARK
+            and not any(mark > MIN_WATERMARK for mark in self.marks.values())
+        ):
+            return
+        own = np.full(whole.size, MIN_WATERMARK) if whole.wm is None else whole.wm.copy()
+        floors = np.array([self.marks.get(name, MIN_WATERMARK) for name in channels])
+        own = np.maximum(own, floors[owners])
+        caps = np.full(whole.size + 1, MAX_WATERMARK, dtype=np.int64)
+        if quiet:
+            caps[0] = min(quiet)
+        for at, name in enumerate(channels):
+            if not self._counts(name):
+                continue
+            last = int(np.flatnonzero(owners == at)[-1])
+            end = after.get(name, int(own[last]))
+            caps[last + 1] = min(int(caps[last + 1]), end)
+        combined = np.minimum(own, np.minimum.accumulate(caps)[:-1])
+        whole.wm = np.maximum.accumulate(np.maximum(combined, self.current))
+
+    def _after(self, ends: dict[str, Mark]) -> dict[str, int]:
+        """The channels' watermarks once this micro-batch's reports have come in."""
+        after = dict(self.marks)
+        for channel, mark in ends.items():
+            after[channel] = max(mark.watermark, after.get(channel, MIN_WATERMARK))
+        return after
+
+
+def _order(whole: Batch) -> Longs | None:
+    """The permutation that sorts by place, None if the records are in order already."""
+    if whole.tick is None:
+        return None
+    pos = np.zeros(whole.size, dtype=np.int64) if whole.pos is None else whole.pos
+    later = (pos[1:] > pos[:-1]) | ((pos[1:] == pos[:-1]) & (whole.tick[1:] >= whole.tick[:-1]))
+    if later.all():
+        return None
+    return np.lexsort((whole.tick, pos))

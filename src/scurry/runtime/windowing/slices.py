@@ -1,0 +1,293 @@
+"""Contents of aligned windows, held by slice of time first and by key second.
+
+All keys share the boundaries of aligned windows, so a window that ends is one range of the store,
+and what is open is a handful of slices however many keys there are. No timers are needed: which
+windows are still to fire follows from the slices there are and from the watermark.
+
+Within a micro-batch, what is added gathers in dicts. A slice that opens and is dropped between two
+commits never touches the store.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+from scurry.state.encoding import IMMUTABLE
+from scurry.state.journal import Change
+from scurry.state.slot_store import SlotStore
+from scurry.state.table import pack_record, prefix_of, unpack_record
+
+#: The tables of contents by slice and key.
+SLICED_ELEMENTS, SLICED_VALUES = "#slice-elements", "#slice-values"
+_BIAS = 1 << 63
+#: Elements or values kept in memory across micro-batches; beyond it the store is asked again.
+KEEP = 500_000
+
+
+class SliceTable(ABC):
+    """The slices of one operator and slot."""
+
+    def __init__(self, name: str, store: SlotStore) -> None:
+        self.name = name
+        self._slot = store
+        self._store = store.local
+        self._max_parallelism = store.max_parallelism
+        self._prefixes: dict[Any, bytes] = {}
+        #: slices that have records in the store; None if nobody has looked yet
+        self._stored: set[int] | None = None
+        #: stored slices that are not all in memory
+        self._partial: set[int] = set()
+        self._dropped: set[int] = set()
+
+    def begin(self) -> list[int] | None:
+        """A micro-batch starts: the slices in the store, None if what is in memory still holds."""
+        if self._stored is not None:
+            return None
+        self._stored = set()
+        after = -_BIAS
+        while after < _BIAS:
+            found = next(self._store.scan(self.name, _row(after)), None)
+            if found is None:
+                break
+            start = int.from_bytes(found[0][:8], "big") - _BIAS
+            self._stored.add(start)
+            after = start + 1
+        self._partial = set(self._stored)
+        return sorted(self._stored)
+
+    def prefix(self, key: Any) -> bytes:
+        """Where a key's records lie within a slice; keys are in the order of it."""
+        found = self._prefixes.get(key)
+        if found is None:
+            if len(self._prefixes) > KEEP:
+                self._prefixes.clear()
+            found = self._prefixes[key] = prefix_of(key, self._max_parallelism)
+        return found
+
+    @abstractmethod
+    def open(self, start: int) -> dict[Any, Any]:
+        """The slice to add to, all that is needed for adding in memory."""
+
+    @abstractmethod
+    def keys(self, start: int) -> set[Any]:
+        """The keys that have something in a slice."""
+
+    @abstractmethod
+    def of_key(self, starts: list[int], key: Any) -> Any:
+        """What a key has in the slices of a window."""
+
+    @abstractmethod
+    def of_all(self, starts: list[int]) -> dict[Any, Any]:
+        """What all keys have in them."""
+
+    @abstractmethod
+    def _load(self, key: Any, held: Any, start: int) -> None: ...
+
+    @abstractmethod
+    def _forget_slice(self, start: int) -> None: ...
+
+    def ensure(self, start: int) -> None:
+        """Bring a slice into memory."""
+        if start in self._partial:
+            self._partial.discard(start)
+            for _, record in self._records(start):
+                self._load(*unpack_record(record), start)
+
+    def _records(self, start: int) -> Iterator[tuple[bytes, bytes]]:
+        prefix = _row(start)
+        for address, record in self._store.scan(self.name, prefix):
+            if not address.startswith(prefix):
+                return
+            yield address, record
+
+    def drop(self, start: int) -> None:
+        """A slice is over."""
+        self._forget_slice(start)
+        self._partial.discard(start)
+        assert self._stored is not None
+        if start in self._stored:
+            self._stored.discard(start)
+            self._dropped.add(start)
+
+    def _deletions(self) -> Iterator[Change]:
+        for start in self._dropped:
+            for address, _ in self._records(start):
+                yield self.name, address, None
+
+    @abstractmethod
+    def changes(self) -> Iterator[Change]:
+        """What changed since the last commit, as bytes."""
+
+    def forget(self) -> None:
+        """Drop everything held in memory."""
+        self._stored = None
+        self._partial.clear()
+        self._dropped.clear()
+
+
+class ElementSlices(SliceTable):
+    """All elements. With ``numbered`` each carries its number of arrival, because windows that
+    span several slices hold elements in the order they came."""
+
+    def __init__(self, name: str, store: SlotStore, numbered: bool) -> None:
+        super().__init__(name, store)
+        self._numbered = numbered
+        self._fresh: dict[int, dict[Any, list[Any]]] = {}
+        self._held: dict[int, dict[Any, list[Any]]] = {}
+
+    def open(self, start: int) -> dict[Any, list[Any]]:
+        found = self._fresh.get(start)
+        if found is None:
+            found = self._fresh[start] = {}
+        return found
+
+    def keys(self, start: int) -> set[Any]:
+        self.ensure(start)
+        return {*self._held.get(start, ()), *self._fresh.get(start, ())}
+
+    def of_key(self, starts: list[int], key: Any) -> list[Any]:
+        """A key's elements in several slices, in the order they came."""
+        found: list[Any] = []
+        for start in starts:
+            self.ensure(start)
+            for slices in (self._held, self._fresh):
+                found += slices.get(start, _EMPTY).get(key, ())
+        if not self._numbered:
+            return found
+        found.sort(key=_number)
+        return [value for _, value in found]
+
+    def of_all(self, starts: list[int]) -> dict[Any, list[Any]]:
+        """All keys' elements in several slices; the lists are not to be changed."""
+        found: dict[Any, list[Any]] = {}
+        for start in starts:
+            self.ensure(start)
+            for slices in (self._held, self._fresh):
+                for key, values in slices.get(start, _EMPTY).items():
+                    before = found.get(key)
+                    found[key] = values if before is None else before + values
+        if self._numbered:
+            for key, values in found.items():
+                if len(values) > 1:
+                    values = sorted(values, key=_number)
+                found[key] = [value for _, value in values]
+        return found
+
+    def _load(self, key: Any, held: Any, start: int) -> None:
+        self._held.setdefault(start, {}).setdefault(key, []).extend(held)
+
+    def _forget_slice(self, start: int) -> None:
+        self._fresh.pop(start, None)
+        self._held.pop(start, None)
+
+    def changes(self) -> Iterator[Change]:
+        yield from self._deletions()
+        epoch = self._slot.epoch.to_bytes(8, "big")
+        name, prefix = self.name, self.prefix
+        for start, keys in self._fresh.items():
+            row = _row(start)
+            for key, values in keys.items():
+                yield name, row + prefix(key) + epoch, pack_record(key, values)
+
+    def settle(self) -> None:
+        """The changes are in the store now."""
+        assert self._stored is not None
+        self._dropped.clear()
+        for start, keys in self._fresh.items():
+            if not keys:
+                continue
+            if start not in self._partial:
+                held = self._held.setdefault(start, {})
+                for key, values in keys.items():
+                    held.setdefault(key, []).extend(values)
+            self._stored.add(start)
+        self._fresh.clear()
+        kept = (len(values) for keys in self._held.values() for values in keys.values())
+        if sum(kept) > KEEP:
+            self._partial |= set(self._held)
+            self._held.clear()
+
+    def forget(self) -> None:
+        super().forget()
+        self._fresh.clear()
+        self._held.clear()
+
+
+class ValueSlices(SliceTable):
+    """One value per key, into which elements are combined; each slice is a window."""
+
+    def __init__(self, name: str, store: SlotStore) -> None:
+        super().__init__(name, store)
+        self.values: dict[int, dict[Any, Any]] = {}
+        self.touched: dict[int, dict[Any, None]] = {}
+
+    def open(self, start: int) -> dict[Any, Any]:
+        found = self.values.get(start)
+        if found is None:
+            found = self.values[start] = {}
+            self.touched[start] = {}
+        self.ensure(start)
+        return found
+
+    def keys(self, start: int) -> set[Any]:
+        return set(self.open(start))
+
+    def _load(self, key: Any, held: Any, start: int) -> None:
+        self.values[start][key] = held[0]
+
+    def _forget_slice(self, start: int) -> None:
+        self.values.pop(start, None)
+        self.touched.pop(start, None)
+
+    def of_key(self, starts: list[int], key: Any) -> Any:
+        """A key's value; there is one slice to a window."""
+        return self.values[starts[0]][key]
+
+    def of_all(self, starts: list[int]) -> dict[Any, Any]:
+        """All keys' values."""
+        return self.open(starts[0]) if starts else {}
+
+    def touch_mutable(self, start: int, key: Any) -> None:
+        """A value was shown to user code, which may have changed it in place."""
+        if type(self.values[start][key]) not in IMMUTABLE:
+            self.touched[start][key] = None
+
+    def changes(self) -> Iterator[Change]:
+        yield from self._deletions()
+        name, prefix = self.name, self.prefix
+        for start, keys in self.touched.items():
+            row, values = _row(start), self.values[start]
+            for key in keys:
+                # the box tells a combined None from nothing
+                yield name, row + prefix(key), pack_record(key, (values[key],))
+
+    def settle(self) -> None:
+        """The changes are in the store now."""
+        assert self._stored is not None
+        self._dropped.clear()
+        for start, keys in self.touched.items():
+            if keys:
+                self._stored.add(start)
+                keys.clear()
+        if sum(map(len, self.values.values())) > KEEP:
+            self._partial |= set(self._stored)
+            self.values.clear()
+            self.touched.clear()
+
+    def forget(self) -> None:
+        super().forget()
+        self.values.clear()
+        self.touched.clear()
+
+
+_EMPTY: dict[Any, list[Any]] = {}
+
+
+def _number(pair: tuple[int, Any]) -> int:
+    return pair[0]
+
+
+def _row(start: int) -> bytes:
+    return (start + _BIAS).to_bytes(8, "big")
