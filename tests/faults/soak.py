@@ -161,8 +161,8 @@ class Round:
         if strikes[kind](target):
             self.tally.kills[kind] += 1
             on_kill(kind)
-        if kind in FATAL:
-            driver.wait_until(lambda: False)
+            if kind in FATAL:
+                driver.wait_until(lambda: False)
         return driver.alive
 
     def _compare(self) -> None:

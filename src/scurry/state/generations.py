@@ -23,6 +23,7 @@ from pathlib import Path
 import msgspec
 
 _SEAL = "seal"
+_SEAL_BYTES = 256
 _MOST_FAILURES = 3
 #: the data file's inode, size and time of change; the lock file's inode
 Look = tuple[int, int, int, int]
@@ -47,6 +48,9 @@ class Generations:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._seal = str(root / _SEAL)
+        #: the generation that the seal named when it was last read or written
+        self._named = ""
 
     def trusted(self) -> Path | None:
         """The directory of the sealed generation, None if none can be believed. Counts as the
@@ -73,33 +77,44 @@ class Generations:
         seen = look(place)
         if seen is None:
             return
-        before = self._read()
+        others = self._named != place.name
         self._write(Seal(place.name, seen, _boot()))
-        if before is None or before.generation != place.name:
+        if others:
             for other in self.root.iterdir():
                 if other.is_dir() and other != place:
                     shutil.rmtree(other, ignore_errors=True)
 
     def break_seal(self) -> None:
         """Believe no generation any more."""
+        self._named = ""
         (self.root / _SEAL).unlink(missing_ok=True)
 
     def _read(self) -> Seal | None:
         try:
-            return _seals.decode((self.root / _SEAL).read_bytes())
+            with open(self._seal, "rb", buffering=0) as file:
+                content = file.read()
+            seal = _seals.decode(content[2 : 2 + int.from_bytes(content[:2], "big")])
         except (OSError, msgspec.MsgspecError):
             return None
+        self._named = seal.generation
+        return seal
 
     def _write(self, seal: Seal) -> None:
-        """In one call: a reader sees the old seal, the new one, or one that does not decode."""
-        with open(self.root / _SEAL, "wb", buffering=0) as file:
-            file.write(msgspec.msgpack.encode(seal))
+        """In one call: a reader sees the old seal, the new one, or one that does not decode. The
+        file keeps its length: some file systems sync a file that was truncated and written."""
+        content = msgspec.msgpack.encode(seal)
+        file = os.open(self._seal, os.O_WRONLY | os.O_CREAT, 0o600)
+        try:
+            os.write(file, (len(content).to_bytes(2, "big") + content).ljust(_SEAL_BYTES, b"\0"))
+        finally:
+            os.close(file)
+        self._named = seal.generation
 
 
 def look(place: Path) -> Look | None:
     """What the files of a generation look like from outside, None if one is missing."""
     try:
-        data, lock = os.stat(place / "data.mdb"), os.stat(place / "lock.mdb")
+        data, lock = os.stat(f"{place}/data.mdb"), os.stat(f"{place}/lock.mdb")
     except OSError:
         return None
     return data.st_ino, data.st_size, data.st_mtime_ns, lock.st_ino
