@@ -141,7 +141,7 @@ class KeyedFunctionOperator(Operator):
         event_time = timers is self._timers.event
         context._domain = TimeDomain.EVENT_TIME if event_time else TimeDomain.PROCESSING_TIME
         before = clock.watermark
-        while (due := timers.pop_due(until)) is not None:
+        while timers.next_due <= until and (due := timers.pop_due(until)) is not None:
             time, scope.key = due
             context._timestamp = time
             if event_time:
