@@ -6,14 +6,9 @@ contenders get the same rows; slow ones get fewer of them, which their note says
 
 from __future__ import annotations
 
-import os
-import sys
-
-import click
-
-from benchmarks import _data, _results
-from benchmarks._harness import Contender, ContenderFailed, run
-from benchmarks._results import DATA, Result
+from benchmarks import _data
+from benchmarks._command import command
+from benchmarks._harness import Contender
 
 NAME = "keyed_process"
 _FLINK = "SCURRY_PYFLINK_PYTHON"
@@ -102,49 +97,7 @@ CONTENDERS = (
     ),
 )
 
-
-@click.command(help=__doc__.splitlines()[0])
-@click.option("--events", default=10_000_000, show_default=True, help="rounded up to whole files")
-@click.option("--keys", default=10_000, show_default=True)
-@click.option(
-    "--only",
-    multiple=True,
-    type=click.Choice([contender.name for contender in CONTENDERS]),
-    help="run just this one; may be given again",
-)
-def main(events: int, keys: int, only: tuple[str, ...]) -> None:
-    """Measure all contenders, or those of ``only``."""
-    results: list[Result] = []
-    absent: dict[str, str] = {}
-    failed = False
-    command = f"python -m benchmarks.{NAME} --events {events} --keys {keys}"
-    for contender in CONTENDERS:
-        if only and contender.name not in only:
-            continue
-        if contender.interpreter(os.environ) is None:
-            absent[contender.name] = contender.why_skipped()
-            continue
-        try:
-            results.append(_results.stamp(_run(contender, events, keys), command))
-        except ContenderFailed as failure:
-            absent[contender.name] = f"FAILED. {failure}"
-            failed = True
-    order = [contender.name for contender in CONTENDERS]
-    known = _results.save(NAME, results, order, partial=bool(only))
-    _results.show(f"Keyed count, {keys:,} keys, {_results.machine()}", known, absent)
-    sys.exit(1 if failed else 0)
-
-
-def _run(contender: Contender, wanted: int, keys: int) -> Result:
-    events = _data.whole_files(contender.events(wanted))
-    make = _data.csv if contender.reads_csv else _data.parquet
-    data = make(DATA, events, keys)
-    result = run(contender, data, events, _data.checksum(events, keys))
-    result.keys = keys
-    if events < wanted:
-        result.note += f"; {events:,} of the events"
-    return result
-
+main = command(NAME, "Keyed count", CONTENDERS, _data.checksum, __doc__)
 
 if __name__ == "__main__":
     main()

@@ -17,7 +17,7 @@ import os
 import sysconfig
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from benchmarks.contenders._protocol import Measurement, Options
 
 _POLL_SECONDS = 0.2
 _TABLE = """
-    CREATE TABLE events (`key` BIGINT, `value` BIGINT, ts BIGINT)
+    CREATE TABLE events (`key` BIGINT, `value` BIGINT, ts BIGINT{more_columns})
     WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'csv')
 """
 
@@ -91,27 +91,31 @@ def settings(options: Any) -> Configuration:
     return made
 
 
-def main() -> None:
-    """Run the job and report."""
-    options = _options()
+def run(
+    options: Any,
+    build: Callable[[StreamExecutionEnvironment, Any, str], Any],
+    more_columns: str = "",
+    select: str = "*",
+) -> None:
+    """Run what ``build`` makes of the stream of events, and report.
+
+    ``build`` is also given the directory in which functions leave their tallies.
+    """
     # read by PyFlink when the environment is made
     os.environ["_python_worker_execution_mode"] = "process"  # noqa: SIM112
     # the interpreter inside the JVM finds its packages nowhere else
-    os.environ["PYTHONPATH"] = sysconfig.get_paths()["purelib"]
+    os.environ["PYTHONPATH"] = os.pathsep.join((sysconfig.get_paths()["purelib"], os.getcwd()))
     tallies = options.work.absolute() / "tallies"
     tallies.mkdir(parents=True)
     measurement = Measurement()
     env = StreamExecutionEnvironment.get_execution_environment(settings(options))
     tables = StreamTableEnvironment.create(env)
-    tables.execute_sql(_TABLE.format(path=options.data.absolute().as_uri()))
+    path = options.data.absolute().as_uri()
+    tables.execute_sql(_TABLE.format(path=path, more_columns=more_columns))
+    events = tables.to_data_stream(tables.sql_query(f"SELECT {select} FROM events"))
     discarding = get_gateway().jvm.org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink
-    (
-        tables.to_data_stream(tables.from_path("events"))
-        .key_by(lambda event: event[0], key_type=Types.LONG())
-        .process(Count(str(tallies)), output_type=Types.TUPLE([Types.LONG(), Types.LONG()]))
-        .sink_to(Sink(discarding()))
-    )
-    done = env.execute_async("keyed count").get_job_execution_result()
+    build(env, events, str(tallies)).sink_to(Sink(discarding()))
+    done = env.execute_async("benchmark").get_job_execution_result()
     completed: set[str] = set()
     while not done.done():
         completed |= {str(found) for found in _checkpoints(options).glob("*/chk-*/_metadata")}
@@ -130,7 +134,8 @@ def main() -> None:
     )
 
 
-def _options() -> Any:
+def options_parser() -> Options:
+    """The options of PyFlink contenders."""
     parser = Options()
     parser.add_argument("--mode", choices=("process", "thread"), default="process")
     parser.add_argument("--backend", choices=("rocksdb", "hashmap"), default="hashmap")
@@ -138,11 +143,23 @@ def _options() -> Any:
     parser.add_argument("--bundle", type=int, default=100_000)
     parser.add_argument("--bundle-ms", type=int, default=10_000)
     parser.add_argument("--cache", type=int, default=100_000)
-    return parser.parse_args()
+    return parser
 
 
 def _checkpoints(options: Any) -> Path:
     return Path(options.work) / "checkpoints"
+
+
+def main() -> None:
+    """Run the keyed count."""
+    options = options_parser().parse_args()
+    output = Types.TUPLE([Types.LONG(), Types.LONG()])
+
+    def build(env: StreamExecutionEnvironment, events: Any, tallies: str) -> Any:
+        keyed = events.key_by(lambda event: event[0], key_type=Types.LONG())
+        return keyed.process(Count(tallies), output_type=output)
+
+    run(options, build)
 
 
 if __name__ == "__main__":

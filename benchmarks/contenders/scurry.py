@@ -6,13 +6,19 @@ keeps nothing, but adds up the counts it is given, so that the result can be che
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from operator import itemgetter
 from typing import Any
 
 from benchmarks.contenders._protocol import Measurement, Options
+from scurry.common import WatermarkStrategy
 from scurry.connectors.parquet import ParquetSource
-from scurry.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
+from scurry.datastream import (
+    DataStream,
+    KeyedProcessFunction,
+    RuntimeContext,
+    StreamExecutionEnvironment,
+)
 from scurry.datastream.state import ValueState, ValueStateDescriptor
 from scurry.functions.sink import Sink, SinkWriter, WriterContext
 
@@ -56,11 +62,18 @@ class _SummingWriter(SinkWriter):
         return total
 
 
-def main() -> None:
-    """Run the job and report."""
-    parser = Options()
+def batch_option(parser: Options) -> Options:
+    """``parser`` with the size of a micro-batch."""
     parser.add_argument("--batch", type=int, default=1_000_000, help="events per micro-batch")
-    options = parser.parse_args()
+    return parser
+
+
+def run(
+    options: Any,
+    build: Callable[[StreamExecutionEnvironment, DataStream], DataStream],
+    strategy: WatermarkStrategy | None = None,
+) -> None:
+    """Run what ``build`` makes of the stream of events, and report."""
     measurement = Measurement()
     sink = SummingSink()
     written = 0
@@ -78,14 +91,16 @@ def main() -> None:
     settings.set_string("execution.checkpointing.dir", str(options.work / "checkpoint"))
     settings.set_string("scurry.state.local-dir", str(options.work / "local"))
     env.on_progress(on_progress)
-    (
-        env.from_source(ParquetSource(options.data, element=tuple), None, "events")
-        .key_by(lambda event: event[0])
-        .process(Count())
-        .sink_to(sink)
-    )
-    env.execute("keyed count")
+    events = env.from_source(ParquetSource(options.data, element=tuple), strategy, "events")
+    build(env, events).sink_to(sink)
+    env.execute("benchmark")
     measurement.finish(events=options.events, output_rows=written, checksum=sink.checksum)
+
+
+def main() -> None:
+    """Run the keyed count."""
+    options = batch_option(Options()).parse_args()
+    run(options, lambda env, events: events.key_by(lambda event: event[0]).process(Count()))
 
 
 if __name__ == "__main__":
