@@ -9,8 +9,8 @@ during the micro-batch wait in a heap. Both are merged as time passes.
 from __future__ import annotations
 
 import hashlib
-import heapq
 from collections.abc import Iterator
+from heapq import heappop, heappush
 from itertools import islice
 from typing import Any
 
@@ -63,30 +63,30 @@ class TimerQueue:
             self._begun = True
             self._block, self._resume = _FIRST_BLOCK, b""
             self._read_ahead()
-            self._look_ahead()
+            if self._ahead:
+                self.next_due = min(self.next_due, self._ahead[-1][0][0])
 
-    def _place(self, time: int, key: Any) -> Place:
-        where = self._addresses.get(key)
-        if where is None:
-            where = address(key, self._max_parallelism)
-            if len(where) > _LONG_ADDRESS:
-                where = where[:2] + b"#" + hashlib.blake2b(where, digest_size=32).digest()
-            self._addresses[key] = where
-        return time, where
+    def _where(self, key: Any) -> bytes:
+        """Where ``key`` lives, worked out once."""
+        where = address(key, self._max_parallelism)
+        if len(where) > _LONG_ADDRESS:
+            where = where[:2] + b"#" + hashlib.blake2b(where, digest_size=32).digest()
+        self._addresses[key] = where
+        return where
 
     def register(self, time: int, key: Any) -> None:
         """Set a timer; setting it twice changes nothing."""
-        place = self._place(time, key)
+        place = (time, self._addresses.get(key) or self._where(key))
         if place in self._set:
             return
         self._set[place] = key
-        heapq.heappush(self._heap, place)
+        heappush(self._heap, place)
         if time < self.next_due:
             self.next_due = time
 
     def delete(self, time: int, key: Any) -> None:
         """Forget a timer, set in this micro-batch or earlier."""
-        place = self._place(time, key)
+        place = (time, self._addresses.get(key) or self._where(key))
         self._set.pop(place, None)
         if self._store.get(self.name, _row(place)) is not None:
             self._gone[place] = None
@@ -101,14 +101,17 @@ class TimerQueue:
                     break
                 due = self._take_stored()
             elif heap and heap[0][0] <= time:
-                place = heapq.heappop(heap)
+                place = heappop(heap)
                 key = self._set.pop(place, self)
                 # a timer that was deleted, or that fired as a stored one, is still in the heap
                 if key is not self:
                     due = place[0], key
             else:
                 break
-        self._look_ahead()
+        upcoming = heap[0][0] if heap else _NEVER
+        if ahead and ahead[-1][0][0] < upcoming:
+            upcoming = ahead[-1][0][0]
+        self.next_due = upcoming
         return due
 
     def _take_stored(self) -> tuple[int, Any] | None:
@@ -130,12 +133,6 @@ class TimerQueue:
         self._resume = rows[-1][0] + b"\x00" if len(rows) == self._block else None
         self._block = min(4 * self._block, _LARGEST_BLOCK)
         self._ahead.extend((_place_of(row), record) for row, record in reversed(rows))
-
-    def _look_ahead(self) -> None:
-        upcoming = self._heap[0][0] if self._heap else _NEVER
-        if self._ahead and self._ahead[-1][0][0] < upcoming:
-            upcoming = self._ahead[-1][0][0]
-        self.next_due = upcoming
 
     def changes(self) -> Iterator[Change]:
         """What changed since the last commit, as bytes."""
