@@ -106,7 +106,9 @@ def check(outcome: dict[str, Any], events: int, checksum: int, rows: int | None 
 
 def _measure(contender: Contender, command: list[str], events: int, errors: Any) -> dict[str, Any]:
     began = time.time()
-    environment = {**os.environ, STARTED_VARIABLE: repr(began)}
+    # workers have to find the modules of a contender too
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, STARTED_VARIABLE: repr(began), "PYTHONPATH": path}
     process = subprocess.Popen(
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True
     )

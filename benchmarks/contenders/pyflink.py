@@ -39,7 +39,7 @@ from benchmarks.contenders._protocol import Measurement, Options, count_of, padd
 _POLL_SECONDS = 0.2
 COUNTS = Types.TUPLE([Types.LONG(), Types.LONG()])
 _TABLE = """
-    CREATE TABLE events (`key` BIGINT, `value` BIGINT, ts BIGINT)
+    CREATE TABLE events (`key` BIGINT, `value` BIGINT, ts BIGINT{more_columns})
     WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'csv')
 """
 
@@ -125,25 +125,31 @@ def settings(options: Any) -> Configuration:
     return made
 
 
-def main(job: Callable[[DataStream, str], DataStream] | None = None) -> None:
-    """Run a job over the events and report."""
-    options = _options()
+def run(
+    options: Any,
+    build: Callable[[StreamExecutionEnvironment, Any, str], Any],
+    more_columns: str = "",
+    select: str = "*",
+) -> None:
+    """Run what ``build`` makes of the stream of events, and report.
+
+    ``build`` is also given the directory in which functions leave their tallies.
+    """
     # read by PyFlink when the environment is made
     os.environ["_python_worker_execution_mode"] = "process"  # noqa: SIM112
     # the interpreter inside the JVM finds its packages nowhere else
-    os.environ["PYTHONPATH"] = sysconfig.get_paths()["purelib"]
+    os.environ["PYTHONPATH"] = os.pathsep.join((sysconfig.get_paths()["purelib"], os.getcwd()))
     tallies = options.work.absolute() / "tallies"
     tallies.mkdir(parents=True)
     measurement = Measurement()
     env = StreamExecutionEnvironment.get_execution_environment(settings(options))
     tables = StreamTableEnvironment.create(env)
-    tables.execute_sql(_TABLE.format(path=options.data.absolute().as_uri()))
+    path = options.data.absolute().as_uri()
+    tables.execute_sql(_TABLE.format(path=path, more_columns=more_columns))
+    events = tables.to_data_stream(tables.sql_query(f"SELECT {select} FROM events"))
     discarding = get_gateway().jvm.org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink
-    events = tables.to_data_stream(tables.from_path("events"))
-    if job is None:
-        job = partial(keyed_count, value_bytes=options.value_bytes)
-    job(events, str(tallies)).sink_to(Sink(discarding()))
-    done = env.execute_async("counts").get_job_execution_result()
+    build(env, events, str(tallies)).sink_to(Sink(discarding()))
+    done = env.execute_async("benchmark").get_job_execution_result()
     completed: set[str] = set()
     while not done.done():
         completed |= {str(found) for found in _checkpoints(options).glob("*/chk-*/_metadata")}
@@ -162,7 +168,8 @@ def main(job: Callable[[DataStream, str], DataStream] | None = None) -> None:
     )
 
 
-def _options() -> Any:
+def options_parser() -> Options:
+    """The options of PyFlink contenders."""
     parser = Options()
     parser.add_argument("--mode", choices=("process", "thread"), default="process")
     parser.add_argument("--backend", choices=("rocksdb", "hashmap"), default="hashmap")
@@ -171,11 +178,18 @@ def _options() -> Any:
     parser.add_argument("--bundle-ms", type=int, default=10_000)
     parser.add_argument("--cache", type=int, default=100_000)
     parser.add_argument("--value-bytes", type=int, default=0, help="0: the count is the value")
-    return parser.parse_args()
+    return parser
 
 
 def _checkpoints(options: Any) -> Path:
     return Path(options.work) / "checkpoints"
+
+
+def main(job: Callable[[DataStream, str], DataStream] | None = None) -> None:
+    """Run a job over the events, the keyed count if none is given."""
+    options = options_parser().parse_args()
+    chosen = job or partial(keyed_count, value_bytes=options.value_bytes)
+    run(options, lambda env, events, tallies: chosen(events, tallies))
 
 
 if __name__ == "__main__":

@@ -160,28 +160,30 @@ class KeyedFunctionOperator(Operator):
     def _fire(self, timers: TimerQueue, until: int, output: Emissions) -> None:
         """Call ``on_timer`` for all that is due, also for what these calls register."""
         scope, context, clock = self._scope, self._context, self._clock
+        on_timer, values = self._on_timer, output.values
         event_time = timers is self._timers.event
         context._domain = TimeDomain.EVENT_TIME if event_time else TimeDomain.PROCESSING_TIME
         before = clock.watermark
-        while (due := timers.pop_due(until)) is not None:
+        while timers.next_due <= until and (due := timers.pop_due(until)) is not None:
             time, scope.key = due
             context._timestamp = time
             if event_time:
                 # the function sees the watermark that made the timer due; downstream, what it
                 # emits comes before that watermark
-                clock.watermark = max(clock.watermark, time)
+                if time > clock.watermark:
+                    clock.watermark = time
                 output.fired_at(time, before)
             else:
                 output.fired.append((time, before, before))
             output.source.append(-len(output.fired))
             try:
-                result = self._on_timer(time, context)
+                result = on_timer(time, context)
                 if result is not None:
-                    output.values.extend(result)
+                    values.extend(result)
             except Exception as failure:
                 what = f"timer at {time} of key {thaw(scope.key)!r}"
                 raise self.failed(explained(failure, self._function), what) from failure
-            output.ends.append(len(output.values))
+            output.ends.append(len(values))
 
     def _flush(self, output: Emissions, batch: Batch | None) -> None:
         self.emit_tagged(output.batch(batch))

@@ -212,7 +212,7 @@ class WindowOperator(WindowingOperator):
         """Ask triggers at all timers that are due, also at those set meanwhile."""
         clock, before = self._clock, self._clock.watermark
         event_time = timers is self._event
-        while (due := timers.pop_due(until)) is not None:
+        while timers.next_due <= until and (due := timers.pop_due(until)) is not None:
             time, place = due
             if event_time:
                 clock.watermark = max(clock.watermark, time)
