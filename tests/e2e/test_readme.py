@@ -32,10 +32,8 @@ GROUPS = [
         "docs/concepts/functions.md",
     ],
     [f"{HOW_TO}kafka.md"],
-    ["docs/concepts/state.md"],
-    ["docs/concepts/windows.md"],
+    [f"docs/concepts/{name}.md" for name in ("state", "time", "windows", "failure", "timers")],
     [f"{HOW_TO}{name}.md" for name in ("files", "postgres", "other-sinks")],
-    ["docs/concepts/failure.md", "docs/concepts/timers.md"],
 ]
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _MARK = "@@ block"
