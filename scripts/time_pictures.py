@@ -45,13 +45,13 @@ def running() -> str:
         x = LEFT + at * STEP + STEP / 2
         parts.append(_dot(x, high(time), LATE if late else INK))
         parts.append(_text(x + 9, high(time) + 4, f"{time}{' late' if late else ''}", INK))
-    parts.append(_text(LEFT + 5.2 * STEP, high(20), f"watermark: highest - {BOUND} - 1", MARK))
+    parts.append(_text(LEFT + 6.6 * STEP, high(12), f"watermark: highest - {BOUND} - 1", MARK))
     return _svg(LEFT + (len(ARRIVALS) + 1) * STEP, high(0) + 40, parts)
 
 
 def partitions() -> str:
     """Two partitions and what their consumer sees: the lower of the two watermarks."""
-    first, second = (10, 20, 30, 40, 50, 60), (8, 12, 16, 20, 24, 28)
+    first, second = (6, 12, 18, 40, 50, 58), (14, 20, 24, 28, 32, 44)
     high = _height(60)
     parts = list(_axes(6, 60, "order of arrival", "watermark"))
     for times, name, color in ((first, "partition 0", SOFT), (second, "partition 1", SOFT)):
