@@ -29,6 +29,8 @@ class Settings:
     max_parallelism: int = 128
     parameters: Mapping[str, str] = field(default_factory=dict)
     chaining: bool = True
+    #: STREAMING, BATCH, or AUTOMATIC: batch if all sources are bounded
+    mode: str = "STREAMING"
     state: StateSettings = field(default_factory=StateSettings)
     #: what is promised about output: exactly-once or at-least-once
     guarantee: str = EXACTLY_ONCE
@@ -49,6 +51,7 @@ class CompiledJob:
 def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
     """The job that runs ``graph``."""
     graph = route_dead_letters(graph, settings.on_error)
+    batch = _is_batch(graph, settings.mode)
     check_program(graph, settings.max_parallelism)
     uids = assign_uids(graph)
     layout = lay_out(graph, settings.parallelism, settings.chaining)
@@ -70,6 +73,7 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
                 outputs=tuple(main),
                 side_outputs=side,
                 dead_letters=node.on_error == DEAD_LETTER,
+                batch=batch,
             )
     slots = max(
         (layout.parallelism[head] for heads in layout.stages for head in heads),
@@ -99,6 +103,16 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
         state=settings.state,
     )
     return CompiledJob(graph, layout, uids, spec)
+
+
+def _is_batch(graph: Graph, mode: str) -> bool:
+    endless = [n for n in graph.nodes if isinstance(n, Source) and not n.source.bounded]
+    if mode == "BATCH" and endless:
+        raise ProgramError(
+            f"Batch execution needs bounded sources, and {endless[0].name!r} "
+            f"({endless[0].location}) has no end. Use RuntimeExecutionMode.STREAMING."
+        )
+    return mode == "BATCH" or (mode == "AUTOMATIC" and not endless)
 
 
 def _alignment(graph: Graph, uids: Mapping[Node, str]) -> dict[str, tuple[str, int, str]]:

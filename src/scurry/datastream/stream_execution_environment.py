@@ -17,7 +17,6 @@ from typing import Any
 from scurry.common.configuration import Configuration
 from scurry.common.errors import (
     ConfigurationError,
-    NotSupportedError,
     ProgramError,
     TypeMismatchError,
 )
@@ -107,12 +106,8 @@ class StreamExecutionEnvironment(JobSettings):
         return self._config.get_max_parallelism()
 
     def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
-        """Choose streaming semantics (the default) or, for bounded input, automatic."""
-        if execution_mode is RuntimeExecutionMode.BATCH:
-            raise NotSupportedError(
-                "RuntimeExecutionMode.BATCH is not there yet. STREAMING gives the same final "
-                "results over bounded input, with every intermediate update."
-            )
+        """Choose between streaming (the default), batch, and automatic: batch if all sources are
+        bounded. See :class:`RuntimeExecutionMode`."""
         self._configuration.set_string("execution.runtime-mode", execution_mode.name)
         return self
 
@@ -239,6 +234,7 @@ class StreamExecutionEnvironment(JobSettings):
             max_parallelism=max_parallelism if max_parallelism > 0 else options.KEY_GROUPS,
             parameters=self._config.get_global_job_parameters(),
             chaining=self.is_chaining_enabled(),
+            mode=self._mode(),
             state=self._state_settings(),
             guarantee=mode_of(self._configuration).guarantee,
             on_error=self._on_error(),
@@ -251,6 +247,15 @@ class StreamExecutionEnvironment(JobSettings):
             self._configuration.get_integer(options.STATE_CACHE, default.cache_entries),
             self._configuration.get_integer(options.COMPACT_ABOVE, default.compact_above),
         )
+
+    def _mode(self) -> str:
+        mode = str(self._configuration.get_string("execution.runtime-mode", "STREAMING")).upper()
+        if mode not in RuntimeExecutionMode.__members__:
+            raise ConfigurationError(
+                f"execution.runtime-mode is {mode!r}; it must be one of "
+                f"{', '.join(RuntimeExecutionMode.__members__)}."
+            )
+        return mode
 
     def _on_error(self) -> str:
         policy = str(self._configuration.get_string(options.ON_ERROR, FAIL))

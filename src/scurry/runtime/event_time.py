@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import pickle
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,7 +55,9 @@ class TimestampsOperator(Operator):
 
     def __init__(self, spec: OperatorSpec, strategy: WatermarkStrategy) -> None:
         super().__init__(spec)
-        self._strategy = strategy
+        # in batch execution event time stands still until the input ends
+        still = replace(strategy, kind="none", idleness_ms=None, alignment=None)
+        self._strategy = still if spec.batch else strategy
 
     def _cell(self, name: str) -> str:
         return f"{self.spec.uid}|{name}"

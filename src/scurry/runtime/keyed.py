@@ -15,7 +15,7 @@ from scurry.functions.contexts import TimeDomain
 from scurry.functions.dead_letters import DeadLetter
 from scurry.functions.process import KeyedProcessFunction
 from scurry.functions.transforms import ReduceFunction
-from scurry.runtime.batch import NO_TIMESTAMP, Batch, Longs, origins
+from scurry.runtime.batch import MAX_WATERMARK, NO_TIMESTAMP, Batch, Longs, origins
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.failures import explained
 from scurry.runtime.keyed_context import KeyedContext, KeyedTimerService, state_clock
@@ -25,7 +25,7 @@ from scurry.runtime.poison import PoisonGuard, flat_map_guarded
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.timers import TimerQueue
 from scurry.state.encoding import NULL
-from scurry.state.table import MISSING, KeyScope, StateTable
+from scurry.state.table import MISSING, KeyScope, StateTable, address
 
 #: A method of a user's function: takes a value and a context.
 Call = Callable[[Any, Any], Any]
@@ -155,6 +155,9 @@ class KeyedFunctionOperator(Operator):
         if self._timers.event.next_due <= watermark:
             self._fire(self._timers.event, watermark, output)
         clock.watermark = watermark
+        if self.spec.batch and watermark == MAX_WATERMARK:
+            clock.now = MAX_WATERMARK
+            self._fire(self._timers.processing, MAX_WATERMARK - 1, output)
         self._flush(output, None)
 
     def _fire(self, timers: TimerQueue, until: int, output: Emissions) -> None:
@@ -247,22 +250,32 @@ class ReduceOperator(Operator):
                 values.append(reduced)
         except Exception as failure:
             raise self.failed(failure, value) from failure
-        self.emit(batch.with_rows(values))
+        if not self.spec.batch:
+            self.emit(batch.with_rows(values))
+
+    def advance(self, watermark: int) -> None:
+        """In batch execution the last value of each key is the result."""
+        if self.spec.batch and watermark == MAX_WATERMARK:
+            groups = self.context.max_parallelism
+            found = sorted(self._table.items(), key=lambda item: address(item[0], groups))
+            self.emit(Batch([None if held is NULL else held for _, held in found]))
 
     def _process_guarded(self, batch: Batch) -> None:
         assert batch.keys is not None
         keys = iter(batch.keys)
         table = self._table
 
-        def reduced(value: Any) -> tuple[Any]:
+        def reduced(value: Any) -> tuple[Any, ...]:
             key = next(keys)
             held = table.live.get(key, MISSING)
             if held is MISSING:
                 held = table.load(key)
-            result = (value if held is None else self._function.reduce(held[0], value),)
-            table.live[key] = result
+            first = held is None
+            held = None if held is NULL else held
+            result = value if first else self._function.reduce(held, value)
+            table.live[key] = NULL if result is None else result
             table.dirty[key] = None
-            return result
+            return () if self.spec.batch else (result,)
 
         flat_map_guarded(self, batch, reduced)
 

@@ -46,6 +46,8 @@ class OperatorSpec:
     side_outputs: Mapping[str, tuple[Wire, ...]] = field(default_factory=dict)
     #: whether elements that user code fails on go to a side output instead of failing the job
     dead_letters: bool = False
+    #: batch execution: event time stands still until the input ends, results are final ones only
+    batch: bool = False
 
 
 @dataclass(frozen=True)

@@ -171,11 +171,11 @@ def timer_queue(store: SlotStore, uid: str, domain: str) -> TimerQueue:
 
 
 def timer_time(timestamp: Any) -> int:
-    """``timestamp``, if a timer can be set at it."""
+    """``timestamp``, if a timer can be set at it; beyond the end of time is the end of time."""
     if type(timestamp) is int:
-        return timestamp
+        return timestamp if timestamp <= MAX_WATERMARK else MAX_WATERMARK
     if isinstance(timestamp, (int, np.integer)) and not isinstance(timestamp, bool):
-        return int(timestamp)
+        return min(int(timestamp), MAX_WATERMARK)
     raise ProgramError(
         f"A timer needs a whole number of milliseconds, got {timestamp!r} "
         f"({type(timestamp).__name__})."

@@ -117,6 +117,9 @@ class WindowOperator(WindowingOperator):
         if self._event.next_due <= watermark:
             self._fire(self._event, watermark, output)
         self._clock.watermark = watermark
+        if self.spec.batch and watermark == MAX_WATERMARK:
+            self._clock.now = MAX_WATERMARK
+            self._fire(self._processing, MAX_WATERMARK - 1, output)
         self.emit_tagged(output.batch(None))
 
     def _add(self, key: Any, value: Any, stamp: int) -> bool:
