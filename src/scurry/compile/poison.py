@@ -3,7 +3,8 @@
 An operator does if its own ``on_error`` says so, or else the job's. Operators that handle dead
 letters themselves fail as usual, unless told otherwise: their own failures would come back to them.
 In front of a ``key_by`` that must not fail the job goes an operator that tries the key selector.
-Letters that nobody reads are a mistake in the program, because they would be lost silently.
+Letters that nobody reads are a mistake in the program, because they would be lost silently. What
+sources reject is counted by the source, and may be left alone.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scurry.common.errors import ProgramError
-from scurry.functions.dead_letters import DEAD_LETTER, DEAD_LETTERS, FAIL
+from scurry.functions.dead_letters import DEAD_LETTER, DEAD_LETTERS, FAIL, LetterOfSource
 from scurry.plan.graph import Graph, producers
 from scurry.plan.nodes import (
     AllDeadLetters,
@@ -30,6 +31,7 @@ from scurry.plan.nodes import (
     Process,
     Reduce,
     SideOutput,
+    Source,
     Timestamps,
     Union,
 )
@@ -56,17 +58,22 @@ def route_dead_letters(graph: Graph, policy: str) -> Graph:
     them."""
     guarded = _guarded(graph, policy)
     asking = [node for node in graph.nodes if isinstance(node, AllDeadLetters)]
-    if not guarded and not asking:
+    rejecting = {node for node in graph.nodes if isinstance(node, Source) and _rejects(node)}
+    if not guarded and not rejecting and not asking:
         return graph
-    if not guarded:
+    if not guarded and not rejecting:
         raise ProgramError(
             f"dead_letters() was called at {asking[0].location}, but no operator sends anything "
             "there. Set scurry.on-error to dead-letter, or call on_error('dead-letter') on a "
-            "stream."
+            "stream, or set_bad_records('dead-letter') on a source."
         )
-    rewritten = _Rewriting(graph, guarded).run()
+    rewritten = _Rewriting(graph, guarded, rejecting).run()
     _check_readers(rewritten)
     return rewritten
+
+
+def _rejects(node: Source) -> bool:
+    return DEAD_LETTERS in node.source.side_outputs
 
 
 def _guarded(graph: Graph, policy: str) -> set[Node]:
@@ -96,9 +103,10 @@ def _guarded(graph: Graph, policy: str) -> set[Node]:
 class _Rewriting:
     """One rewriting of a graph, from its ends backwards."""
 
-    def __init__(self, graph: Graph, guarded: set[Node]) -> None:
+    def __init__(self, graph: Graph, guarded: set[Node], rejecting: set[Source]) -> None:
         self._graph = graph
         self._guarded = guarded
+        self._rejecting = rejecting
         self._made: dict[Node, Node] = {}
         self._guards: dict[Node, KeyGuard] = {}
         self._open: set[Node] = set()
@@ -136,16 +144,21 @@ class _Rewriting:
         return replace(node, inputs=inputs, on_error=decided)
 
     def _all(self, asking: AllDeadLetters) -> tuple[Node, ...]:
-        senders = [node for node in self._graph.nodes if node in self._guarded]
-        return tuple(
-            SideOutput(
-                name=asking.name,
-                location=asking.location,
-                inputs=(self._letters_source(sender),),
-                tag=DEAD_LETTERS.tag_id,
-            )
-            for sender in senders
-        )
+        letters: list[Node] = []
+        for node in self._graph.nodes:
+            if node in self._guarded:
+                letters.append(_letters_of(asking, self._letters_source(node)))
+            elif isinstance(node, Source) and node in self._rejecting:
+                letters.append(
+                    Map(
+                        name=asking.name,
+                        location=asking.location,
+                        inputs=(_letters_of(asking, self._node(node)),),
+                        on_error=FAIL,
+                        function=LetterOfSource(node.name, node.uid or ""),
+                    )
+                )
+        return tuple(letters)
 
     def _letters_source(self, node: Node) -> Node:
         if isinstance(node, KeyBy):
@@ -163,6 +176,15 @@ class _Rewriting:
                 selector=node.selector,
             )
         return self._guards[node]
+
+
+def _letters_of(asking: AllDeadLetters, sender: Node) -> SideOutput:
+    return SideOutput(
+        name=asking.name,
+        location=asking.location,
+        inputs=(sender,),
+        tag=DEAD_LETTERS.tag_id,
+    )
 
 
 def _check_readers(graph: Graph) -> None:

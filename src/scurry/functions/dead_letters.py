@@ -4,7 +4,8 @@ Without further settings an exception in a user function fails the job. With ``s
 dead-letter``, or ``stream.on_error("dead-letter")`` for one operator, the element that caused it
 leaves the operator by the side output :data:`DEAD_LETTERS` and the job goes on. The letters are an
 ordinary stream: ``stream.get_side_output(DEAD_LETTERS)`` for one operator, ``env.dead_letters()``
-for all.
+for all. Sources that hand out records they cannot decode send them, in a form of their own, to
+the same side output; among all letters they stand as the ``element`` of a letter.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scurry.functions.output_tag import OutputTag
+from scurry.functions.transforms import MapFunction
 
 #: What to do with an element on which a user function fails.
 FAIL, DEAD_LETTER = "fail", "dead-letter"
@@ -40,3 +42,15 @@ class DeadLetter:
     failed_at: int = 0
     #: for a timer its key
     key: Any = None
+
+
+class LetterOfSource(MapFunction):
+    """Makes a letter of what a source rejected."""
+
+    def __init__(self, operator: str, uid: str) -> None:
+        self._operator = operator
+        self._uid = uid
+
+    def map(self, value: Any) -> DeadLetter:
+        error, timestamp = getattr(value, "error", ""), getattr(value, "timestamp", None)
+        return DeadLetter(value, self._operator, self._uid, error, timestamp=timestamp)

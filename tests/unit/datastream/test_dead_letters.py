@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -20,7 +21,15 @@ from scurry.datastream import (
     ProcessFunction,
     StreamExecutionEnvironment,
 )
-from scurry.datastream.functions import DEAD_LETTERS, DeadLetter
+from scurry.datastream.functions import (
+    DEAD_LETTERS,
+    DeadLetter,
+    ReadPlan,
+    ReadRange,
+    Source,
+    SourceBatch,
+    SourceEnumerator,
+)
 from scurry.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from scurry.testing import ListSink, run_local
 
@@ -255,6 +264,45 @@ def test_reduce_keeps_the_value_before_the_poison() -> None:
     run_local(env)
     assert results.values == [1, 3, 6]
     assert letters.values == ["x"]
+
+
+@dataclass(frozen=True)
+class BadLine:
+    line: str
+    error: str
+
+
+class Lines(Source):
+    """Rejects every second record."""
+
+    max_tasks = 1
+    side_outputs = (DEAD_LETTERS,)
+
+    def enumerator(self, parallelism: int) -> SourceEnumerator:
+        return _Once()
+
+    def read(self, what: Any) -> Iterator[SourceBatch]:
+        yield SourceBatch(rows=["good"], rejected=[BadLine("b@d", "ValueError: no line")])
+
+
+class _Once(SourceEnumerator):
+    def initial_position(self) -> int:
+        return 0
+
+    def plan(self, position: int, max_records: int) -> ReadPlan:
+        return ReadPlan(1, [ReadRange("0", 0)], finished=True)
+
+
+def test_what_a_source_rejects_is_among_all_letters() -> None:
+    env = environment("fail")
+    letters = ListSink()
+    env.from_source(Lines(), None, "lines").uid("lines").print()
+    env.dead_letters().sink_to(letters)
+    run_local(env)
+    (letter,) = letters.values
+    assert letter == DeadLetter(
+        BadLine("b@d", "ValueError: no line"), "Source: lines", "lines", "ValueError: no line"
+    )
 
 
 def test_letters_that_nobody_reads() -> None:
