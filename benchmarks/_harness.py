@@ -15,14 +15,14 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from benchmarks._memory import JVM, WORKERS, MemoryWatch
+from benchmarks._memory import JVM, OWN, WORKERS, MemoryWatch
 from benchmarks._results import OUT, ROOT, Result
 from benchmarks.contenders._protocol import STARTED_VARIABLE
 
@@ -56,6 +56,10 @@ class Contender:
             return sys.executable
         return environment.get(self.interpreter_variable) or None
 
+    def with_options(self, more: tuple[str, ...]) -> Contender:
+        """The same with further options."""
+        return replace(self, options=(*self.options, *more))
+
     def why_skipped(self) -> str:
         """What is missing when there is no interpreter."""
         return f"skipped, because {self.interpreter_variable} does not name an interpreter"
@@ -65,8 +69,11 @@ class Contender:
         return wanted if self.most_events is None else min(wanted, self.most_events)
 
 
-def run(contender: Contender, data: Path, events: int, checksum: int) -> Result:
-    """Run ``contender`` over ``data`` and check its result; raises ContenderFailed."""
+def run(
+    contender: Contender, data: Path, events: int, checksum: int, rows: int | None = None
+) -> Result:
+    """Run ``contender`` over ``data`` and check its result; raises ContenderFailed. ``rows`` is how
+    many rows must come out, one for each event if it is None."""
     interpreter = contender.interpreter(os.environ)
     assert interpreter is not None
     work = OUT / "work" / contender.name
@@ -84,13 +91,14 @@ def run(contender: Contender, data: Path, events: int, checksum: int) -> Result:
         raise ContenderFailed(f"{failure} Its log, {log}, ends:\n{tail}") from None
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    check(outcome, events, checksum)
+    check(outcome, events, checksum, rows)
     return _result(contender, outcome)
 
 
-def check(outcome: dict[str, Any], events: int, checksum: int) -> None:
-    """See that every event came out once, and that the counts add up."""
-    for what, expected in (("events", events), ("output_rows", events), ("checksum", checksum)):
+def check(outcome: dict[str, Any], events: int, checksum: int, rows: int | None = None) -> None:
+    """See that what should came out, and that the counts add up."""
+    rows = events if rows is None else rows
+    for what, expected in (("events", events), ("output_rows", rows), ("checksum", checksum)):
         found = outcome[what]
         if found != expected and not (what == "checksum" and found is None):
             raise ContenderFailed(f"It reports {what} = {found}, expected {expected}.")
@@ -125,6 +133,7 @@ def _measure(contender: Contender, command: list[str], events: int, errors: Any)
         "peak_rss_mb": watch.peak_mb(),
         "jvm_rss_mb": watch.peak_mb(JVM),
         "worker_rss_mb": watch.peak_mb(WORKERS),
+        "worker_own_mb": watch.peak_mb(OWN),
     }
 
 
@@ -176,7 +185,9 @@ def _result(contender: Contender, outcome: dict[str, Any]) -> Result:
         peak_rss_mb=outcome["peak_rss_mb"],
         jvm_rss_mb=outcome["jvm_rss_mb"],
         worker_rss_mb=outcome["worker_rss_mb"],
+        worker_own_mb=outcome.get("worker_own_mb", 0),
         first_result_s=round(outcome["first_result_s"], 2),
         wall_s=round(outcome["wall_s"], 2),
         note="; ".join(note for note in notes if note),
+        cpu_us=outcome.get("cpu_us"),
     )

@@ -15,6 +15,8 @@ from types import TracebackType
 import psutil
 
 JVM, WORKERS, MAIN, TOTAL = "jvm", "workers", "main", "total"
+#: Workers without what they share with others or map from files, which the system may take back.
+OWN = "own"
 _INTERVAL_SECONDS = 0.25
 _GRACE_SECONDS = 5.0
 
@@ -69,8 +71,11 @@ class MemoryWatch:
                 with contextlib.suppress(psutil.Error):
                     part = role(process.name(), process.pid == self._root.pid)
                     if part is not None:
-                        size = process.memory_info().rss
+                        memory = process.memory_info()
+                        size = memory.rss
                         sizes[part] += size
+                        if part == WORKERS:
+                            sizes[OWN] += size - getattr(memory, "shared", 0)
                         sizes[TOTAL] += size
         for name, size in sizes.items():
             self._peaks[name] = max(self._peaks[name], size)

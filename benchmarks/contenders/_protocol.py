@@ -32,6 +32,17 @@ class Options(argparse.ArgumentParser):
         self.add_argument("--parallelism", type=int, default=os.cpu_count() or 1)
 
 
+def padded(count: int, size: int) -> bytes:
+    """A count within a value of ``size`` bytes that does not compress to nothing."""
+    filler = (count * 0x9E3779B97F4A7C15 + 1) % (1 << 8 * (size - 8))
+    return count.to_bytes(8, "big") + filler.to_bytes(size - 8, "big")
+
+
+def count_of(value: bytes | None) -> int:
+    """The count within :func:`padded`'s value, 0 if there is none."""
+    return 0 if value is None else int.from_bytes(value[:8], "big")
+
+
 class Measurement:
     """Marks of one run, and its result."""
 
@@ -54,10 +65,17 @@ class Measurement:
         _say({"progress": events})
 
     def finish(
-        self, *, events: int, output_rows: int, checksum: int | None = None, note: str = ""
+        self,
+        *,
+        events: int,
+        output_rows: int,
+        checksum: int | None = None,
+        note: str = "",
+        cpu_us: float | None = None,
     ) -> None:
         """Report the result. ``checksum`` is the sum of all counts in the output, None if the
-        contender does not count; ``note`` adds what was found while running."""
+        contender does not count; ``note`` adds what was found while running; ``cpu_us`` is the CPU
+        of its Python workers per event, if it was measured."""
         first, first_events = self._marks[0]
         last, last_events = self._marks[-1]
         if len(self._marks) == 1:
@@ -71,6 +89,7 @@ class Measurement:
             "steady_s": last - first,
             "first_result_s": (self._first_result or self._marks[0][0]) - self._started,
             "note": note,
+            "cpu_us": cpu_us,
         }
         _say({"result": result})
 

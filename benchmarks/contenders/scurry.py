@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator
 from operator import itemgetter
 from typing import Any
 
-from benchmarks.contenders._protocol import Measurement, Options
-from scurry.common import WatermarkStrategy
+from benchmarks.contenders._protocol import Measurement, Options, count_of, padded
 from scurry.connectors.parquet import ParquetSource
 from scurry.datastream import (
     DataStream,
@@ -34,6 +33,21 @@ class Count(KeyedProcessFunction):
     def process_element(self, value: tuple[int, ...], ctx: Any) -> Iterator[tuple[int, int]]:
         count = (self.count.value() or 0) + 1
         self.count.update(count)
+        yield value[0], count
+
+
+class CountInLargeValue(KeyedProcessFunction):
+    """The same with a value of ``size`` bytes for each key."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.held: ValueState[bytes] = runtime_context.get_state(ValueStateDescriptor("held"))
+
+    def process_element(self, value: tuple[int, ...], ctx: Any) -> Iterator[tuple[int, int]]:
+        count = count_of(self.held.value()) + 1
+        self.held.update(padded(count, self.size))
         yield value[0], count
 
 
@@ -62,18 +76,20 @@ class _SummingWriter(SinkWriter):
         return total
 
 
-def batch_option(parser: Options) -> Options:
-    """``parser`` with the size of a micro-batch."""
+def keyed_count(events: DataStream, value_bytes: int = 0) -> DataStream:
+    """The job."""
+    function = CountInLargeValue(value_bytes) if value_bytes else Count()
+    return events.key_by(lambda event: event[0]).process(function)
+
+
+def main(job: Callable[[DataStream], DataStream] | None = None) -> None:
+    """Run a job over the events and report; its rows end with a count."""
+    parser = Options()
     parser.add_argument("--batch", type=int, default=1_000_000, help="events per micro-batch")
-    return parser
-
-
-def run(
-    options: Any,
-    build: Callable[[StreamExecutionEnvironment, DataStream], DataStream],
-    strategy: WatermarkStrategy | None = None,
-) -> None:
-    """Run what ``build`` makes of the stream of events, and report."""
+    parser.add_argument("--value-bytes", type=int, default=0, help="0: the count is the value")
+    parser.add_argument("--warm-up", type=int, default=0, help="events before the rate is taken")
+    parser.add_argument("--backend", choices=("disk", "memory"), default="disk")
+    options = parser.parse_args()
     measurement = Measurement()
     sink = SummingSink()
     written = 0
@@ -81,7 +97,10 @@ def run(
     def on_progress(progress: Any) -> None:
         nonlocal written
         written = progress.records_written
-        measurement.mark(progress.records_read)
+        if progress.records_read >= options.warm_up:
+            measurement.mark(progress.records_read)
+        else:
+            measurement.show(progress.records_read)
 
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(options.parallelism)
@@ -90,17 +109,13 @@ def run(
     settings.set_string("scurry.batch.max-records", str(options.batch))
     settings.set_string("execution.checkpointing.dir", str(options.work / "checkpoint"))
     settings.set_string("scurry.state.local-dir", str(options.work / "local"))
+    settings.set_string("state.backend", options.backend)
     env.on_progress(on_progress)
-    events = env.from_source(ParquetSource(options.data, element=tuple), strategy, "events")
-    build(env, events).sink_to(sink)
-    env.execute("benchmark")
+    events = env.from_source(ParquetSource(options.data, element=tuple), None, "events")
+    counted = keyed_count(events, options.value_bytes) if job is None else job(events)
+    counted.sink_to(sink)
+    env.execute("counts")
     measurement.finish(events=options.events, output_rows=written, checksum=sink.checksum)
-
-
-def main() -> None:
-    """Run the keyed count."""
-    options = batch_option(Options()).parse_args()
-    run(options, lambda env, events: events.key_by(lambda event: event[0]).process(Count()))
 
 
 if __name__ == "__main__":

@@ -18,19 +18,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scurry.common.errors import ProgramError
+from scurry.common.time import Time
 from scurry.functions import AggregateFunction, KeyedStateStore
 from scurry.runtime.keyed_state import KeyedRuntimeContext
 from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
 from scurry.state import (
     AggregatingStateDescriptor,
+    BagStateDescriptor,
     ListStateDescriptor,
     MapStateDescriptor,
     ReducingStateDescriptor,
+    SetStateDescriptor,
+    StateTtlConfig,
     ValueStateDescriptor,
 )
+from scurry.state.backends import StateSettings
 from scurry.state.journal import MemoryJournal
-from scurry.state.local import LocalStore
 from scurry.state.slot_store import SlotStore
 from scurry.state.table import KeyScope
 
@@ -117,6 +121,32 @@ MODELS = [
         },
     ),
     Model(
+        "get_set_state",
+        lambda: SetStateDescriptor("s"),
+        lambda state: (sorted(state.get()), state.is_empty()),
+        lambda held: (sorted(held or ()), not held),
+        {
+            "add": (lambda s, k, v: s.add(v), lambda held, k, v: {*(held or ()), v}),
+            "add_all": (lambda s, k, v: s.add_all([k, v]), lambda h, k, v: {*(h or ()), k, v}),
+            "remove": (lambda s, k, v: s.remove(v), lambda held, k, v: (held or set()) - {v}),
+            "contains": (lambda s, k, v: v in s, lambda held, k, v: held),
+            "read": (lambda s, k, v: list(s), lambda held, k, v: held),
+            "clear": (lambda s, k, v: s.clear(), lambda held, k, v: None),
+        },
+    ),
+    Model(
+        "get_bag_state",
+        lambda: BagStateDescriptor("s"),
+        lambda state: (sorted(state.get()), state.is_empty()),
+        lambda held: (sorted(held or ()), not held),
+        {
+            "add": (lambda s, k, v: s.add(v), lambda held, k, v: [*(held or ()), v]),
+            "add_all": (lambda s, k, v: s.add_all({k, v}), lambda h, k, v: [*(h or ()), *{k, v}]),
+            "read": (lambda s, k, v: list(s), lambda held, k, v: held),
+            "clear": (lambda s, k, v: s.clear(), lambda held, k, v: None),
+        },
+    ),
+    Model(
         "get_reducing_state",
         lambda: ReducingStateDescriptor("s", lambda a, b: a + b),
         lambda state: state.get(),
@@ -147,10 +177,11 @@ def test_every_kind_of_state_has_a_model() -> None:
 class Slot:
     """One slot with a state, which can commit, crash, move and lose its local store."""
 
-    def __init__(self, model: Model, path: Path) -> None:
+    def __init__(self, model: Model, path: Path, backend: str = "disk", ttl: bool = False) -> None:
         self.model = model
-        self.local = LocalStore(path)
+        self.local: Any = StateSettings(backend).local_store(path)
         self.journal = MemoryJournal()
+        self.ttl = ttl
         self.start()
 
     def start(self) -> None:
@@ -163,7 +194,11 @@ class Slot:
         task = TaskContext(0, 1, 128, store=self.store)
         spec = OperatorSpec(uid="op", name="op", make=lambda spec: None)  # type: ignore
         context = KeyedRuntimeContext(spec, task, self.scope)
-        self.state = getattr(context, self.model.getter)(self.model.descriptor())
+        descriptor = self.model.descriptor()
+        if self.ttl:
+            for_ever = StateTtlConfig.new_builder(Time.days(9)).update_ttl_on_read_and_write()
+            descriptor.enable_time_to_live(for_ever.build())
+        self.state = getattr(context, self.model.getter)(descriptor)
 
     def commit(self) -> None:
         self.store.commit(self.journal, b"")
@@ -179,11 +214,15 @@ steps = st.lists(
 )
 
 
+@pytest.mark.parametrize("ttl", [False, True], ids=["no-ttl", "ttl"])
+@pytest.mark.parametrize("backend", ["disk", "memory"])
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.getter)
 @given(steps=steps)
-def test_state_is_as_its_model_says(model: Model, steps: list[Any]) -> None:
+def test_state_is_as_its_model_says(
+    model: Model, backend: str, ttl: bool, steps: list[Any]
+) -> None:
     with tempfile.TemporaryDirectory() as directory:
-        slot = Slot(model, Path(directory) / "s")
+        slot = Slot(model, Path(directory) / "s", backend, ttl)
         truth: dict[Any, Any] = {}
         saved: dict[Any, Any] = {}
         actions = list(model.actions.values())
@@ -234,13 +273,15 @@ def test_a_list_in_many_pieces_is_put_together_again(size: int, tmp_path: Path) 
     assert list(slot.state.get()) == list(range(size))
 
 
-def test_appending_reads_nothing(tmp_path: Path, monkeypatch: Any) -> None:
-    slot = Slot(MODELS[1], tmp_path / "s")
+@pytest.mark.parametrize("getter", ["get_list_state", "get_set_state", "get_bag_state"])
+def test_adding_reads_nothing(getter: str, tmp_path: Path, monkeypatch: Any) -> None:
+    slot = Slot(next(m for m in MODELS if m.getter == getter), tmp_path / "s")
     slot.scope.key = "k"
     slot.state.add(1)
     slot.commit()
     slot.begin()
-    monkeypatch.setattr(slot.local, "scan", lambda *a: pytest.fail("a blind append must not read"))
+    for read in ("scan", "get"):
+        monkeypatch.setattr(slot.local, read, lambda *a: pytest.fail("a blind add must not read"))
     slot.scope.key = "k"
     slot.state.add(2)
     slot.commit()

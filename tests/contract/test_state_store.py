@@ -5,16 +5,23 @@ from __future__ import annotations
 import copy
 import tempfile
 from pathlib import Path
+from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from scurry.common import Configuration
+from scurry.common.errors import ConfigurationError
+from scurry.datastream import StreamExecutionEnvironment
 from scurry.runtime.timers import TimerQueue
 from scurry.state import slot_store
+from scurry.state.backends import StateSettings
 from scurry.state.journal import MemoryJournal
 from scurry.state.local import LocalStore
+from scurry.state.memory import MemoryStore
 from scurry.state.slot_store import SlotStore
 from scurry.state.table import KeyScope, TableValueState
 
@@ -27,11 +34,13 @@ VALUES = st.one_of(
 class StateMachine(RuleBasedStateMachine):
     """What the store says must always be what a dict says."""
 
+    backend = "disk"
+
     @initialize()
     def start(self) -> None:
         self.directory = tempfile.TemporaryDirectory()
         self.journal = MemoryJournal()
-        self.local = LocalStore(Path(self.directory.name) / "s")
+        self.local = StateSettings(self.backend).local_store(Path(self.directory.name) / "s")
         self.truth: dict[Any, Any] = {}
         self.timers: set[tuple[int, Any]] = set()
         self.committed: tuple[Any, Any] = ({}, set())
@@ -140,14 +149,28 @@ class StateMachine(RuleBasedStateMachine):
             self.directory.cleanup()
 
 
+class InMemory(StateMachine):
+    """The same with the local store in memory."""
+
+    backend = "memory"
+
+
 TestState = StateMachine.TestCase
-TestState.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestStateInMemory = InMemory.TestCase
+for case in (TestState, TestStateInMemory):
+    case.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
 
 
-def test_the_log_is_compacted_and_still_complete(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(slot_store, "_SMALL_LOG", 2000)
-    journal, local = MemoryJournal(), LocalStore(tmp_path / "a")
-    store = SlotStore(local, 128)
+@pytest.fixture(params=["disk", "memory"])
+def local(request: Any, tmp_path: Path) -> Any:
+    return StateSettings(request.param).local_store(tmp_path / "a")
+
+
+def test_the_log_is_compacted_and_still_complete(
+    local: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    journal = MemoryJournal()
+    store = SlotStore(local, 128, small_log=2000)
     for batch in range(200):
         store.begin(journal)
         table = store.table("op", "v")
@@ -162,9 +185,9 @@ def test_the_log_is_compacted_and_still_complete(tmp_path: Path, monkeypatch: An
     assert dict(fresh.table("op", "v").items()) == dict.fromkeys(range(5), (199, "x" * 50))
 
 
-def test_a_batch_without_changes_writes_nothing(tmp_path: Path) -> None:
+def test_a_batch_without_changes_writes_nothing(local: Any) -> None:
     journal = MemoryJournal()
-    store = SlotStore(LocalStore(tmp_path / "a"), 128)
+    store = SlotStore(local, 128)
     store.begin(journal)
     store.table("op", "v").live["k"] = 1
     store.table("op", "v").dirty["k"] = None
@@ -176,10 +199,9 @@ def test_a_batch_without_changes_writes_nothing(tmp_path: Path) -> None:
     assert journal.head() == head
 
 
-def test_a_zombie_that_commits_late_is_not_believed(tmp_path: Path) -> None:
+def test_a_zombie_that_commits_late_is_not_believed(local: Any) -> None:
     """Two attempts at one batch share the local store; whoever commits second finds it changed."""
-    journal, path = MemoryJournal(), tmp_path / "a"
-    local = LocalStore(path)
+    journal = MemoryJournal()
     zombie, retry = SlotStore(local, 128), SlotStore(local, 128)
     zombie_journal = copy.deepcopy(journal)
     zombie.begin(zombie_journal)
@@ -194,3 +216,128 @@ def test_a_zombie_that_commits_late_is_not_believed(tmp_path: Path) -> None:
     later = SlotStore(local, 128)
     later.begin(journal)
     assert later.table("op", "v").load("k") == "retry"
+
+
+def test_a_compaction_is_spread_over_commits(local: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    """Keys come, change and go while a cycle is under way; a rebuild finds what a dict holds."""
+    monkeypatch.setattr(slot_store, "_SMALL_LOG", 2000)
+    monkeypatch.setattr(slot_store, "_LEAST_SLICE", 500)
+    random = Random(7)
+    journal, store, truth = MemoryJournal(), SlotStore(local, 128), dict[int, str]()
+    written, cycling = [], 0
+    for batch in range(300):
+        store.begin(journal)
+        table = store.table("op", "v")
+        for _ in range(5):
+            key = random.randrange(200)
+            value = None if random.random() < 0.3 else f"{batch} {random.random()}"
+            table.live[key] = value
+            table.dirty[key] = None
+            truth.pop(key, None)
+            if value is not None:
+                truth[key] = value
+        written.append(store.commit(journal, b""))
+        head = journal.head()
+        assert head is not None
+        cycling += head.cycle >= 0
+        if batch % 10 == 9:
+            fresh = SlotStore(MemoryStore(), 128)
+            fresh.begin(journal)
+            assert dict(fresh.table("op", "v").items()) == truth
+    assert cycling > 20, "most cycles take several commits"
+    assert max(written) < 3000, "no commit writes everything at once"
+    live = sum(len(str(value)) for value in truth.values())
+    assert sum(map(len, journal.entries.values())) < 6 * live
+
+
+def test_a_job_may_change_its_backend(tmp_path: Path) -> None:
+    journal, long = MemoryJournal(), "long" * 300
+    backends = ["disk", "memory", "disk"]
+    for number, backend in enumerate(backends):
+        store = SlotStore(StateSettings(backend).local_store(tmp_path / str(number)), 128)
+        store.begin(journal)
+        table = store.table("op", "v")
+        assert table.load(long) == (None if number == 0 else backends[number - 1])
+        table.live[long] = backend
+        table.dirty[long] = None
+        store.commit(journal, b"")
+
+
+def test_memory_is_bounded_by_the_cache_and_the_batch(local: Any) -> None:
+    journal, store = MemoryJournal(), SlotStore(local, 128, cache=100)
+    for batch in range(5):
+        store.begin(journal)
+        table = store.table("op", "v")
+        for key in range(batch * 1000, batch * 1000 + (1000 if batch < 4 else 50)):
+            table.live[key] = key
+            table.dirty[key] = None
+        store.commit(journal, b"")
+        assert len(table.live) <= 100
+    store.begin(journal)
+    assert set(table.live) == set(range(4000, 4050)), "what was written last is kept"
+    assert len(dict(table.items())) == 4050
+
+
+def test_a_rebuild_says_how_far_it_is(local: Any) -> None:
+    journal, store = MemoryJournal(), SlotStore(local, 128)
+    for key in range(5):
+        store.begin(journal)
+        table = store.table("op", "v")
+        table.live[key] = "x" * 100
+        table.dirty[key] = None
+        store.commit(journal, b"")
+    seen: list[tuple[int, int]] = []
+    fresh = SlotStore(MemoryStore(), 128, on_rebuild=lambda done, total: seen.append((done, total)))
+    fresh.begin(journal)
+    total = sum(map(len, journal.entries.values()))
+    assert seen[-1] == (total, total)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    assert len(seen) == 5
+
+
+def test_settings_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"state\.backend is 'disc': write disk"):
+        StateSettings("disc")
+    with pytest.raises(ConfigurationError, match=r"state\.backend\.cache-size is -1"):
+        StateSettings(cache_entries=-1)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("state.backend", "memory", MemoryStore),
+        ("state.backend", "disk", LocalStore),
+        ("state.backend.type", "hashmap", MemoryStore),
+        ("state.backend.type", "rocksdb", LocalStore),
+        ("state.backend.cache-size", "7", LocalStore),
+    ],
+)
+def test_the_configuration_chooses_the_backend(
+    key: str, value: str, expected: type, tmp_path: Path
+) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration.of({key: value}))
+    env.from_collection([1]).print()
+    state = env._compile(None).spec.state
+    assert type(state.local_store(tmp_path / "s")) is expected
+    assert state.cache_entries == (7 if value == "7" else StateSettings().cache_entries)
+
+
+def test_what_is_fetched_at_once_is_what_is_stored(local: Any) -> None:
+    """Keys of every kind, read one by one and all at once, give the same."""
+    keys: list[Any] = [*range(3000), "a", ("t", 1), 1 << 70, "x" * 600, 2.5, None]
+    journal, store = MemoryJournal(), SlotStore(local, 128, cache=0)
+    for batch in range(4):
+        store.begin(journal)
+        table = store.table("op", "v")
+        store.prefetch("op", [*keys, "absent"])
+        fetched = len(table.live)
+        scope = KeyScope()
+        state = TableValueState(table, scope)
+        for scope.key in keys:
+            expected = None if batch == 0 else [batch - 1] if scope.key == "a" else batch - 1
+            assert state.value() == expected
+            state.update([batch] if scope.key == "a" else batch)
+        scope.key = "absent"
+        assert state.value() is None
+        store.commit(journal, b"")
+        assert fetched == (len(keys) + 1 if batch else 0), "from experience, after one batch"

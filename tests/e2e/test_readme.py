@@ -24,8 +24,18 @@ GROUPS = [
     ["README.md"],
     ["docs/tutorial.md"],
     [f"{HOW_TO}spark.md"],
-    [f"{HOW_TO}{name}.md" for name in ("micro-batches", "restart", "source-and-sink", "errors")],
+    [
+        *(
+            f"{HOW_TO}{name}.md"
+            for name in ("micro-batches", "restart", "source-and-sink", "errors", "async-io")
+        ),
+        "docs/concepts/functions.md",
+    ],
     [f"{HOW_TO}kafka.md"],
+    ["docs/concepts/state.md"],
+    ["docs/concepts/windows.md"],
+    [f"{HOW_TO}{name}.md" for name in ("files", "postgres", "other-sinks")],
+    ["docs/concepts/failure.md", "docs/concepts/timers.md"],
 ]
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _MARK = "@@ block"
@@ -84,6 +94,8 @@ def without_places(text: str) -> str:
 def test_the_examples_of_a_page_print_what_it_says(
     pages: list[str], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
+    if f"{HOW_TO}postgres.md" in pages:
+        request.getfixturevalue("postgres_server")
     shown = [example for page in pages for example in examples(page)]
     program = tmp_path / "job.py"
     program.write_text(

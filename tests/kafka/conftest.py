@@ -46,6 +46,9 @@ def servers(kafka_installed: None, tmp_path_factory: pytest.TempPathFactory) -> 
         yield address
 
 
+_consumers: dict[tuple[str, str], Any] = {}
+
+
 class Topics:
     """Makes topics with names of their own, fills and reads them."""
 
@@ -82,19 +85,9 @@ class Topics:
 
     def read(self, topic: str, isolation: str = "read_committed") -> list[Any]:
         """All messages of a topic, as a consumer of that isolation level sees them."""
-        from confluent_kafka import Consumer, KafkaError, TopicPartition
+        from confluent_kafka import KafkaError, TopicPartition
 
-        consumer = Consumer(
-            {
-                "bootstrap.servers": self.servers,
-                "group.id": uuid.uuid4().hex,
-                "isolation.level": isolation,
-                "enable.partition.eof": True,
-                "enable.auto.commit": False,
-                "auto.offset.reset": "earliest",
-                "fetch.wait.max.ms": 20,
-            }
-        )
+        consumer = self._consumer(isolation)
         partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
         consumer.assign([TopicPartition(topic, number, 0) for number in partitions])
         open_partitions, found = set(partitions), []
@@ -105,8 +98,28 @@ class Topics:
                 found.append(message)
             elif message.error().code() == KafkaError._PARTITION_EOF:
                 open_partitions.discard(message.partition())
-        consumer.close()
+        consumer.unassign()
         return found
+
+    def _consumer(self, isolation: str) -> Any:
+        """One for all reads of the test run."""
+        from confluent_kafka import Consumer
+
+        place = (self.servers, isolation)
+        if place not in _consumers:
+            _consumers[place] = Consumer(
+                {
+                    "bootstrap.servers": self.servers,
+                    "group.id": uuid.uuid4().hex,
+                    "isolation.level": isolation,
+                    "enable.partition.eof": True,
+                    "enable.auto.commit": False,
+                    "auto.offset.reset": "earliest",
+                    "fetch.wait.max.ms": 20,
+                    "log_level": 0,
+                }
+            )
+        return _consumers[place]
 
     def values(self, topic: str, isolation: str = "read_committed") -> list[bytes]:
         return [message.value() for message in self.read(topic, isolation)]

@@ -9,8 +9,9 @@ import pytest
 from tests.kafka.conftest import Topics
 
 from scurry.common import Row, SimpleStringSchema, Types, WatermarkStrategy
-from scurry.common.errors import FunctionError, JobError
+from scurry.common.errors import ConfigurationError, FunctionError, JobError
 from scurry.common.watermark_strategy import TimestampAssigner
+from scurry.connectors.kafka import enumerator
 from scurry.datastream import StreamExecutionEnvironment
 from scurry.datastream.connectors.kafka import (
     DEAD_LETTERS,
@@ -145,6 +146,51 @@ def test_without_committed_offsets_the_strategy_none_refuses(topics: Topics) -> 
     source.set_starting_offsets(KafkaOffsetsInitializer.committed_offsets())
     with pytest.raises(Exception, match=f"no committed offset for {topic}-0 in the group 'nobody'"):
         collect(source.build())
+
+
+def test_offsets_that_are_not_there_go_by_the_strategy(topics: Topics) -> None:
+    topic = topics.create()
+    topics.fill(topic, numbers(5))
+    place = {KafkaTopicPartition(topic, 0): 90}
+
+    def start(strategy: KafkaOffsetResetStrategy) -> list[Any]:
+        source = builder(topics).set_topics(topic)
+        return collect(
+            source.set_starting_offsets(KafkaOffsetsInitializer.offsets(place, strategy)).build()
+        )
+
+    assert start(KafkaOffsetResetStrategy.EARLIEST) == numbers(5)
+    assert start(KafkaOffsetResetStrategy.LATEST) == []
+    with pytest.raises(ConfigurationError, match=f"{topic}-0 holds offsets 0 to 5, not 90"):
+        start(KafkaOffsetResetStrategy.NONE)
+
+
+def test_a_topic_that_was_made_anew_is_noticed(
+    topics: Topics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(enumerator, "_SHRUNK_SECONDS", 0.0)
+    topic = topics.create()
+    topics.fill(topic, numbers(5))
+    source = (
+        KafkaSource.builder()
+        .set_bootstrap_servers(topics.servers)
+        .set_topics(topic)
+        .set_value_only_deserializer(SimpleStringSchema())
+        .build()
+    )
+    planning = source.enumerator(1)
+    position = planning.plan(planning.initial_position(), 100).position
+    topics.admin.delete_topics([topic])[topic].result(10)
+    time.sleep(0.5)
+    topics.create(name=topic)
+
+    def plan_until_it_is_noticed() -> None:
+        for _ in range(100):
+            planning.plan(position, 100)
+            time.sleep(0.1)
+
+    with pytest.raises(JobError, match=f"{topic}-0 ends at offset 0, but was read up to 5"):
+        plan_until_it_is_noticed()
 
 
 def test_open_and_aborted_transactions_are_not_read(topics: Topics) -> None:
@@ -316,26 +362,26 @@ def test_a_missing_topic_is_named(topics: Topics) -> None:
         collect(builder(topics).set_topics("nothing-here").build())
 
 
-def test_records_that_retention_removed_are_missed(topics: Topics) -> None:
+@pytest.mark.parametrize("fail", [True, False])
+def test_records_that_retention_removed_are_missed(topics: Topics, fail: bool) -> None:
     from confluent_kafka import TopicPartition
 
     topic = topics.create()
     topics.fill(topic, numbers(10))
-
-    def run(fail: bool) -> list[Any]:
-        source = builder(topics).set_topics(topic).set_fail_on_data_loss(fail).build()
-        env = environment()
-        sink = ListSink()
-        env.from_source(source, WatermarkStrategy.no_watermarks(), "kafka").sink_to(sink)
-        with LocalJob(env._compile(None)) as job:
-            job._plan(1 << 40)
-            gone = TopicPartition(topic, 0, 6)
-            topics.admin.delete_records([gone])[gone].result(10)
+    source = builder(topics).set_topics(topic).set_fail_on_data_loss(fail).build()
+    env = environment()
+    sink = ListSink()
+    env.from_source(source, WatermarkStrategy.no_watermarks(), "kafka").sink_to(sink)
+    with LocalJob(env._compile(None)) as job:
+        job._plan(1 << 40)
+        gone = TopicPartition(topic, 0, 6)
+        topics.admin.delete_records([gone])[gone].result(10)
+        if fail:
+            with pytest.raises(FunctionError, match=f"of {topic}-0 from offset 0 on are gone"):
+                job._execute()
+        else:
             job._commit(job._execute())
-        return sink.values
-
-    with pytest.raises(FunctionError, match=f"Records of {topic}-0 from offset 0 on are gone"):
-        run(fail=True)
+            assert sink.values == numbers(4, 6)
 
 
 def test_rows_of_a_declared_type(topics: Topics) -> None:

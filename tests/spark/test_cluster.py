@@ -23,8 +23,9 @@ session = (
     .config("spark.driver.host", "127.0.0.1").getOrCreate()
 )
 from scurry.common import Configuration
-from scurry.datastream import KeyedProcessFunction, StreamExecutionEnvironment
-from scurry.datastream.state import ValueStateDescriptor
+from scurry.datastream import BroadcastProcessFunction, KeyedProcessFunction
+from scurry.datastream import StreamExecutionEnvironment
+from scurry.datastream.state import MapStateDescriptor, ValueStateDescriptor
 
 class Count(KeyedProcessFunction):
     def open(self, ctx):
@@ -40,6 +41,25 @@ env.set_parallelism(2)
 stream = env.from_collection([i * 7 % 10 for i in range(100)])
 rows = list(stream.key_by(lambda e: e).process(Count()).uid("count").execute_and_collect())
 print("RESULT" + json.dumps(rows))
+
+class Match(BroadcastProcessFunction):
+    def open(self, ctx):
+        self.place = ctx.get_index_of_this_subtask()
+    def process_element(self, value, ctx):
+        yield value, self.place, list(ctx.get_broadcast_state(RULES).keys())
+    def process_broadcast_element(self, value, ctx):
+        ctx.get_broadcast_state(RULES).put(value, True)
+
+RULES = MapStateDescriptor("rules")
+env = StreamExecutionEnvironment.get_execution_environment(
+    Configuration.of({"scurry.batch.max-records": "15"})
+)
+env.set_parallelism(2)
+source = env.from_collection([i if i % 10 else f"r{i:02}" for i in range(60)])
+events = source.filter(lambda e: isinstance(e, int))
+rules = source.filter(lambda e: isinstance(e, str))
+matched = events.connect(rules.broadcast(RULES)).process(Match())
+print("RULES" + json.dumps(list(matched.execute_and_collect())))
 session.stop()
 """
 
@@ -60,3 +80,10 @@ def test_a_job_on_two_executors(tmp_path: Path) -> None:
     assert counts == Counter((key, n) for key in range(10) for n in range(1, 11))
     parents = {parent for *_, parent in rows}
     assert len(parents) == 2, "both executors' workers must have taken part"
+    (found,) = (line for line in done.stdout.splitlines() if line.startswith("RULES"))
+    matched = json.loads(found.removeprefix("RULES"))
+    known = {event: [f"r{i:02}" for i in range(0, event, 10)] for event in range(60)}
+    assert {event: rules for event, _, rules in matched} == {
+        event: rules for event, rules in known.items() if event % 10
+    }
+    assert {place for _, place, _ in matched} == {0, 1}

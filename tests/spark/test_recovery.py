@@ -18,9 +18,9 @@ import pytest
 from scurry.common import Configuration
 from scurry.common.errors import StateError
 from scurry.common.job_status import JobStatus
-from scurry.datastream import KeyedProcessFunction, StreamExecutionEnvironment
-from scurry.datastream.functions import Sink, SinkWriter, WriterContext
-from scurry.datastream.state import ValueStateDescriptor
+from scurry.datastream import KeyedProcessFunction, MapFunction, StreamExecutionEnvironment
+from scurry.datastream.functions import CheckpointedFunction, Sink, SinkWriter, WriterContext
+from scurry.datastream.state import ListStateDescriptor, ValueStateDescriptor
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -82,8 +82,25 @@ DATA = [i * 31 % 10 for i in range(200)]
 EXPECTED = Counter((key, n) for key in range(10) for n in range(1, 21))
 
 
+class Continuous(MapFunction, CheckpointedFunction):
+    """Fails unless it is given all elements in order, each once; where it stands is its state."""
+
+    def initialize_state(self, context: Any) -> None:
+        self.state = context.get_operator_state_store().get_list_state(ListStateDescriptor("at"))
+        self.position = sum(self.state.get())
+
+    def map(self, value: Any) -> Any:
+        assert value == DATA[self.position], f"element {self.position} is {value}"
+        self.position += 1
+        return value
+
+    def snapshot_state(self, context: Any) -> None:
+        self.state.update([self.position])
+
+
 def add_job(env: Any, sink: Sink) -> None:
-    counts = env.from_collection(DATA).key_by(lambda e: e).process(Count()).uid("count")
+    stream = env.from_collection(DATA).map(Continuous()).uid("continuous")
+    counts = stream.key_by(lambda e: e).process(Count()).uid("count")
     counts.sink_to(sink).uid("sink")
 
 

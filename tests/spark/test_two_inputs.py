@@ -12,9 +12,12 @@ from scurry.datastream import (
     BroadcastProcessFunction,
     DataStream,
     KeyedCoProcessFunction,
+    ProcessFunction,
+    ProcessJoinFunction,
     StreamExecutionEnvironment,
 )
-from scurry.datastream.state import MapStateDescriptor, ValueStateDescriptor
+from scurry.datastream.functions import CheckpointedFunction
+from scurry.datastream.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from scurry.testing.spark import collect_on_spark
 
 RULES = MapStateDescriptor("rules")
@@ -65,6 +68,60 @@ class Match(BroadcastProcessFunction):
 
     def process_broadcast_element(self, value: Any, ctx: Any) -> None:
         ctx.get_broadcast_state(RULES).put(*value)
+
+
+class Pair(ProcessJoinFunction):
+    def process_element(self, left: Any, right: Any, ctx: Any) -> Iterable[Any]:
+        yield left, right, ctx.get_timestamp()
+
+
+def test_interval_join() -> None:
+    def build(env: StreamExecutionEnvironment) -> DataStream:
+        strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+            lambda event, _: event
+        )
+        left, right = (
+            env.from_collection(list(range(0, 60, step)))
+            .assign_timestamps_and_watermarks(strategy)
+            .key_by(lambda e: e % 2)
+            for step in (2, 3)
+        )
+        return left.interval_join(right).between(-4, 3).process(Pair())
+
+    expected = [
+        (left, right, max(left, right))
+        for left in range(0, 60, 2)
+        for right in range(0, 60, 3)
+        if left % 2 == right % 2 and -4 <= right - left <= 3
+    ]
+    assert sorted(collect_on_spark(build, max_records=7)) == expected
+
+
+class Threes(ProcessFunction, CheckpointedFunction):
+    """Lets elements go in threes; what waits is operator state."""
+
+    def initialize_state(self, context: Any) -> None:
+        store = context.get_operator_state_store()
+        self.state = store.get_list_state(ListStateDescriptor("waiting"))
+        self.waiting = list(self.state.get())
+
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        self.waiting.append(value)
+        if len(self.waiting) == 3:
+            yield tuple(self.waiting)
+            self.waiting.clear()
+
+    def snapshot_state(self, context: Any) -> None:
+        self.state.update(self.waiting)
+
+
+def test_operator_state_in_the_ingress_and_in_a_stage() -> None:
+    def build(env: StreamExecutionEnvironment) -> DataStream:
+        threes = env.from_collection(list(range(90))).process(Threes())
+        return threes.rebalance().process(Threes()).set_parallelism(1)
+
+    found = collect_on_spark(build, max_records=10)
+    assert found == [tuple((i, i + 1, i + 2) for i in range(n, n + 9, 3)) for n in range(0, 90, 9)]
 
 
 def test_broadcast_rules_in_every_slot() -> None:

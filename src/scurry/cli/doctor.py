@@ -17,6 +17,7 @@ import click
 from scurry.cli.checks import Finding, Verdict, examine
 from scurry.cli.kafka_check import check_kafka
 from scurry.cli.machine import ThisMachine
+from scurry.cli.postgres_check import check_postgres
 
 _COLOURS = {Verdict.OK: "green", Verdict.WARN: "yellow", Verdict.FAIL: "red"}
 
@@ -67,9 +68,12 @@ def _print_table(findings: Sequence[Finding]) -> None:
 @click.option(
     "--kafka", multiple=True, metavar="HOST:PORT", help="Check that this Kafka can be used, too."
 )
-def doctor(wants_json: bool, kafka: tuple[str, ...]) -> None:
+@click.option("--postgres", metavar="DSN", help="Also check a database that jobs read or write.")
+def doctor(wants_json: bool, kafka: tuple[str, ...], postgres: str | None) -> None:
     """Check that this machine can run jobs; exit with 1 if it cannot."""
     findings = [*examine(ThisMachine()), *map(check_kafka, kafka)]
+    if postgres is not None:
+        findings.append(check_postgres(postgres))
     if wants_json:
         click.echo(as_json(findings))
     elif sys.stdout.isatty():

@@ -72,7 +72,13 @@ class Row:
         cls, names: tuple[str, ...] | None, columns: Iterable[Sequence[Any]]
     ) -> list[Row]:
         """Build one row per position of equally long columns; the loop runs in C."""
-        values = list(zip(*columns, strict=True))
+        return cls.from_tuples(names, list(zip(*columns, strict=True)))
+
+    @classmethod
+    def from_tuples(
+        cls, names: tuple[str, ...] | None, values: Sequence[tuple[Any, ...]]
+    ) -> list[Row]:
+        """Build one row of each tuple of values; the loop runs in C."""
         rows = list(map(object.__new__, repeat(cls, len(values))))
         deque(map(_set_values, rows, values), maxlen=0)
         deque(map(_set_names, rows, repeat(names)), maxlen=0)

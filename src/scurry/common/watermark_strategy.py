@@ -95,6 +95,8 @@ class WatermarkStrategy:
     alignment: tuple[str, int, int] | None = None
     """Group, greatest drift in ms, interval between updates in ms."""
     generator_factory: Callable[[], WatermarkGenerator] | None = None
+    future_bound: tuple[int, str] | None = None
+    """How far ahead of the clock a timestamp may be in ms, and the tag of events beyond that."""
 
     @staticmethod
     def for_monotonous_timestamps() -> WatermarkStrategy:
@@ -133,6 +135,20 @@ class WatermarkStrategy:
     def with_idleness(self, idle_timeout: TimeSpan) -> WatermarkStrategy:
         """Leave a partition out of the watermark once it has been silent for that long."""
         return replace(self, idleness_ms=_positive("idle timeout", idle_timeout))
+
+    def with_future_bound(self, max_ahead: TimeSpan, output_tag: Any) -> WatermarkStrategy:
+        """Send events whose timestamp is further ahead of the clock than that to a side output.
+
+        One event from the far future would otherwise carry the watermark there, close every window
+        and make all that follows late.
+        """
+        tag = getattr(output_tag, "tag_id", None)
+        if tag is None:
+            raise ConfigurationError(
+                f"with_future_bound needs an OutputTag for the events it turns away, got "
+                f"{output_tag!r}"
+            )
+        return replace(self, future_bound=(_positive("future bound", max_ahead), tag))
 
     def with_watermark_alignment(
         self,

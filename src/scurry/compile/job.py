@@ -9,12 +9,16 @@ from dataclasses import dataclass, field
 from scurry.common.errors import ProgramError
 from scurry.compile.checks import check_program
 from scurry.compile.operators import make_for
+from scurry.compile.poison import route_dead_letters
 from scurry.compile.stages import Layout, lay_out
 from scurry.compile.uids import assign_uids
+from scurry.functions.dead_letters import DEAD_LETTER, FAIL
+from scurry.functions.sink import EXACTLY_ONCE
 from scurry.plan.graph import Graph
 from scurry.plan.nodes import Node, Operator, Source, Timestamps
 from scurry.runtime.event_time import mark_cell
 from scurry.runtime.specs import JobSpec, OperatorSpec, SourceSpec, Wire
+from scurry.state.backends import StateSettings
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,11 @@ class Settings:
     max_parallelism: int = 128
     parameters: Mapping[str, str] = field(default_factory=dict)
     chaining: bool = True
+    state: StateSettings = field(default_factory=StateSettings)
+    #: what is promised about output: exactly-once or at-least-once
+    guarantee: str = EXACTLY_ONCE
+    #: what happens to an element on which a user function raises
+    on_error: str = FAIL
 
 
 @dataclass(frozen=True)
@@ -39,6 +48,7 @@ class CompiledJob:
 
 def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
     """The job that runs ``graph``."""
+    graph = route_dead_letters(graph, settings.on_error)
     check_program(graph, settings.max_parallelism)
     uids = assign_uids(graph)
     layout = lay_out(graph, settings.parallelism, settings.chaining)
@@ -59,6 +69,7 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
                 type_info=node.type_info if node.declared else None,
                 outputs=tuple(main),
                 side_outputs=side,
+                dead_letters=node.on_error == DEAD_LETTER,
             )
     slots = max(
         (layout.parallelism[head] for heads in layout.stages for head in heads),
@@ -80,7 +91,12 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
         operators=operators,
         stages=tuple(tuple(uids[head] for head in heads) for heads in layout.stages),
         parameters=dict(settings.parameters),
-        options={"ordered": ordered, "alignment": _alignment(graph, uids)},
+        options={
+            "ordered": ordered,
+            "alignment": _alignment(graph, uids),
+            "guarantee": settings.guarantee,
+        },
+        state=settings.state,
     )
     return CompiledJob(graph, layout, uids, spec)
 

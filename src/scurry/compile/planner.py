@@ -9,7 +9,8 @@ where to go on.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -102,6 +103,7 @@ class BatchPlanner:
         self._announced_end = False
         self._now = 0
         self._wake: int | None = None
+        self._warned: set[str] = set()
         self._operators = OperatorStates()
         if epoch is not None:
             self._now, self._wake = epoch.now, epoch.wake
@@ -206,8 +208,13 @@ class BatchPlanner:
         """The ingress reports what a partition's cells have become."""
         self._partitions[source, partition].cells = cells
 
-    def take_wishes(self, reports: Iterable[Mapping[str, Any]]) -> None:
-        """The tasks report when they want a batch even if there is nothing to read."""
+    def take_wishes(self, reports: Sequence[Mapping[str, Any]]) -> None:
+        """The tasks report when they want a batch even if there is nothing to read, and what the
+        user should be told."""
+        for text in sorted({text for report in reports for text in report["warnings"]}):
+            if text not in self._warned:
+                self._warned.add(text)
+                warnings.warn(text, RuntimeWarning, stacklevel=2)
         wishes = [report["wake"] for report in reports if report.get("wake") is not None]
         self._wake = min(wishes, default=None)
 

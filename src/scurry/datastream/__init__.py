@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from scurry.datastream.async_data_stream import AsyncDataStream
+from scurry.datastream.checkpoint_config import CheckpointConfig
+from scurry.datastream.checkpointing_mode import CheckpointingMode
 from scurry.datastream.data_stream import (
     AllWindowedStream,
     BroadcastConnectedStream,
@@ -13,21 +16,29 @@ from scurry.datastream.data_stream import (
     WindowedStream,
 )
 from scurry.datastream.execution_mode import RuntimeExecutionMode
+from scurry.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
 from scurry.datastream.functions import (
     AggregateFunction,
     AllWindowFunction,
+    AsyncFunction,
+    AsyncRetryPredicate,
+    AsyncRetryStrategy,
     BroadcastProcessFunction,
     CoFlatMapFunction,
+    CoGroupFunction,
     CoMapFunction,
     CoProcessFunction,
     FilterFunction,
+    FlatJoinFunction,
     FlatMapFunction,
     Function,
+    JoinFunction,
     KeyedBroadcastProcessFunction,
     KeyedCoProcessFunction,
     KeyedProcessFunction,
     KeySelector,
     MapFunction,
+    Partitioner,
     ProcessAllWindowFunction,
     ProcessFunction,
     ProcessJoinFunction,
@@ -57,20 +68,30 @@ __all__ = [
     "AggregateFunction",
     "AllWindowFunction",
     "AllWindowedStream",
+    "AsyncDataStream",
+    "AsyncFunction",
+    "AsyncRetryPredicate",
+    "AsyncRetryStrategy",
     "BroadcastConnectedStream",
     "BroadcastProcessFunction",
     "BroadcastStream",
+    "CheckpointConfig",
+    "CheckpointingMode",
     "CoFlatMapFunction",
+    "CoGroupFunction",
     "CoMapFunction",
     "CoProcessFunction",
     "ConnectedStreams",
     "CountWindow",
     "DataStream",
     "DataStreamSink",
+    "ExternalizedCheckpointRetention",
     "FilterFunction",
+    "FlatJoinFunction",
     "FlatMapFunction",
     "Function",
     "GlobalWindow",
+    "JoinFunction",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
@@ -79,6 +100,7 @@ __all__ = [
     "MapFunction",
     "MergingWindowAssigner",
     "OutputTag",
+    "Partitioner",
     "ProcessAllWindowFunction",
     "ProcessFunction",
     "ProcessJoinFunction",

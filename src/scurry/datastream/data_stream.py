@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scurry.datastream.broadcast_stream import BroadcastConnectedStream, BroadcastStream
+from scurry.datastream.closeable import CloseableIterator
 from scurry.datastream.connected_streams import ConnectedStreams
 from scurry.datastream.keyed_stream import KeyedStream
 from scurry.datastream.plain_stream import DataStream, DataStreamSink
@@ -12,6 +13,7 @@ __all__ = [
     "AllWindowedStream",
     "BroadcastConnectedStream",
     "BroadcastStream",
+    "CloseableIterator",
     "ConnectedStreams",
     "DataStream",
     "DataStreamSink",

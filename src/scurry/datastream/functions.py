@@ -20,6 +20,7 @@ from scurry.functions import (
     RuntimeContext,
     WindowFunction,
 )
+from scurry.functions.async_io import AsyncFunction, AsyncRetryPredicate, AsyncRetryStrategy
 from scurry.functions.broadcast import (
     BaseBroadcastProcessFunction,
     BroadcastProcessFunction,
@@ -37,7 +38,14 @@ from scurry.functions.co_process import (
     CoProcessFunction,
     KeyedCoProcessFunction,
 )
-from scurry.functions.joins import ProcessJoinFunction
+from scurry.functions.contexts import TimerService
+from scurry.functions.dead_letters import DEAD_LETTERS, DeadLetter
+from scurry.functions.joins import (
+    CoGroupFunction,
+    FlatJoinFunction,
+    JoinFunction,
+    ProcessJoinFunction,
+)
 from scurry.functions.sink import Sink, SinkWriter, WriterContext
 from scurry.functions.source import (
     ReadPlan,
@@ -48,19 +56,27 @@ from scurry.functions.source import (
 )
 
 __all__ = [
+    "DEAD_LETTERS",
     "AggregateFunction",
     "AllWindowFunction",
+    "AsyncFunction",
+    "AsyncRetryPredicate",
+    "AsyncRetryStrategy",
     "BaseBroadcastProcessFunction",
     "BroadcastProcessFunction",
     "CheckpointedFunction",
     "CoFlatMapFunction",
+    "CoGroupFunction",
     "CoMapFunction",
     "CoProcessFunction",
+    "DeadLetter",
     "FilterFunction",
+    "FlatJoinFunction",
     "FlatMapFunction",
     "Function",
     "FunctionInitializationContext",
     "FunctionSnapshotContext",
+    "JoinFunction",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
@@ -82,6 +98,7 @@ __all__ = [
     "Source",
     "SourceBatch",
     "SourceEnumerator",
+    "TimerService",
     "WindowFunction",
     "WriterContext",
 ]

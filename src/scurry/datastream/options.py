@@ -9,11 +9,23 @@ KEY_GROUPS = 128
 CHAINING = "pipeline.operator-chaining.enabled"
 #: Where checkpoints are kept; without it a job starts from nothing each time.
 CHECKPOINT_DIR = "execution.checkpointing.dir"
+#: Whether sinks may repeat records after a failure: EXACTLY_ONCE or AT_LEAST_ONCE.
+CHECKPOINTING_MODE = "execution.checkpointing.mode"
 #: The least time between the starts of two micro-batches; without it they follow at once.
 BATCH_INTERVAL = "execution.checkpointing.interval"
 #: The most records a micro-batch reads from one source.
 BATCH_RECORDS = "scurry.batch.max-records"
 #: Where workers keep local copies of state; the temporary directory if unset.
 LOCAL_DIR = "scurry.state.local-dir"
+#: Where the working copy of state is: on disk (the default) or in memory. Flink's newer name for
+#: the setting is read as well.
+STATE_BACKEND = "state.backend"
+STATE_BACKEND_TYPE = "state.backend.type"
+#: Decoded entries that each state keeps in memory, per slot, from micro-batch to micro-batch.
+STATE_CACHE = "state.backend.cache-size"
+#: Bytes of log up to which a slot's state is not compacted.
+COMPACT_ABOVE = "scurry.state.compact-above"
+#: What happens to an element on which a user function raises: fail or dead-letter.
+ON_ERROR = "scurry.on-error"
 #: Files, packages and archives that workers can import, separated by commas.
 PYTHON_FILES = "python.files"

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from scurry.datastream.connected_streams import ConnectedStreams
     from scurry.datastream.keyed_stream import KeyedStream
     from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from scurry.datastream.window_join import CoGroupedStreams, JoinedStreams
     from scurry.datastream.windowed_stream import AllWindowedStream
 
 S = TypeVar("S", bound="Step")
@@ -81,6 +82,13 @@ class DataStreamSink(Step):
 class DataStream(Step):
     """A stream of elements."""
 
+    def on_error(self: S, policy: str) -> S:
+        """What happens to an element on which this operator's function raises: ``"fail"`` ends the
+        job, ``"dead-letter"`` sends the element to the side output ``DEAD_LETTERS``. Without it
+        the job's ``scurry.on-error`` decides."""
+        self._transformation.set_on_error(policy)
+        return self
+
     def get_name(self) -> str:
         """The operator's name."""
         return self._transformation.name
@@ -105,6 +113,10 @@ class DataStream(Step):
     def force_non_parallel(self: S) -> S:
         """Exactly one instance."""
         return self.set_parallelism(1)
+
+    def set_buffer_timeout(self: S, timeout_millis: int) -> S:
+        """Accepted, changes nothing: operators hand on whole batches, without buffers."""
+        return self
 
     def start_new_chain(self: S) -> S:
         """Begin a new stage with this operator."""
@@ -219,6 +231,22 @@ class DataStream(Step):
         if stream._environment is not self._environment:
             raise ProgramError(f"{operation} takes streams of one environment only.")
 
+    def join(self, other_stream: DataStream) -> JoinedStreams:
+        """Join elements that share a key and a window:
+        ``a.join(b).where(key).equal_to(key).window(assigner).apply(function)``."""
+        from scurry.datastream.window_join import JoinedStreams
+
+        self._check_partner("join", other_stream)
+        return JoinedStreams(self, other_stream)
+
+    def co_group(self, other_stream: DataStream) -> CoGroupedStreams:
+        """Group the elements of two streams by key and window:
+        ``a.co_group(b).where(key).equal_to(key).window(assigner).apply(function)``."""
+        from scurry.datastream.window_join import CoGroupedStreams
+
+        self._check_partner("co_group", other_stream)
+        return CoGroupedStreams(self, other_stream)
+
     def shuffle(self) -> DataStream:
         """Spread elements over the slots of the next operator as if at random."""
         return self._partition("shuffle")
@@ -307,11 +335,21 @@ class DataStream(Step):
         step = Transformation(
             nodes.SideOutput,
             f"Side Output {output_tag.tag_id}",
-            [self._transformation.part_of or self._transformation],
+            [self._side_producer(output_tag)],
             output_tag.type_info,
             tag=output_tag.tag_id,
         )
         return self._stream(step)
+
+    def _side_producer(self, tag: OutputTag) -> Transformation:
+        """The step that has the side output: a strategy given to ``from_source`` stands between
+        the source and this stream, and has side outputs of its own."""
+        source = self._transformation.part_of
+        if source is None:
+            return self._transformation
+        strategy: WatermarkStrategy = self._transformation.fields["strategy"]
+        bound = strategy.future_bound
+        return self._transformation if bound and bound[1] == tag.tag_id else source
 
     def sink_to(self, sink: Sink) -> DataStreamSink:
         """End the stream in a sink."""

@@ -7,6 +7,7 @@ compute, and give a stream again. Results carry the last timestamp of their wind
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,8 +27,10 @@ from scurry.functions import (
     WindowFunction,
     adapters,
 )
+from scurry.functions.aggregations import FieldAggregation
 from scurry.plan import nodes
 from scurry.windowing.assigners import WindowAssigner
+from scurry.windowing.basic_triggers import NeverTrigger
 from scurry.windowing.count_windows import CountSlidingWindowAssigner, CountTumblingWindowAssigner
 from scurry.windowing.evictors import Evictor
 from scurry.windowing.panes import AccumulationMode
@@ -134,6 +137,29 @@ class Windowing:
         incremental = adapters.window_function(aggregate_function, kinds, "aggregate")
         return self._windowed("aggregate", incremental, window_function, output_type)
 
+    def sum(self, position_to_sum: int | str = 0) -> DataStream:
+        """The sum of a field, in the first element of the window."""
+        return self._field("sum", position_to_sum)
+
+    def min(self, position_to_min: int | str = 0) -> DataStream:
+        """The least value of a field, in the first element of the window."""
+        return self._field("min", position_to_min)
+
+    def max(self, position_to_max: int | str = 0) -> DataStream:
+        """The greatest value of a field, in the first element of the window."""
+        return self._field("max", position_to_max)
+
+    def min_by(self, position_to_min_by: int | str = 0) -> DataStream:
+        """The element with the least value of a field; the first of several."""
+        return self._field("min_by", position_to_min_by)
+
+    def max_by(self, position_to_max_by: int | str = 0) -> DataStream:
+        """The element with the greatest value of a field; the first of several."""
+        return self._field("max_by", position_to_max_by)
+
+    def _field(self, how: str, position: int | str) -> DataStream:
+        return self._windowed(how, FieldAggregation(how, position), None, None)
+
     def apply(self, window_function: Any, output_type: Any = None) -> DataStream:
         """Compute results from all elements of a window when it fires."""
         function = adapters.window_function(window_function, (self._apply_kind,), "apply")
@@ -188,6 +214,12 @@ class Windowing:
             raise ProgramError(
                 f"{type(trigger).__name__} cannot serve {assigner!r}, whose windows merge. Use a "
                 "trigger whose can_merge() is True, and give your own an on_merge."
+            )
+        if type(trigger) is NeverTrigger:
+            warnings.warn(
+                f"{assigner!r} with a NeverTrigger gives no results, and its state only grows. "
+                "Choose a trigger, for example .trigger(CountTrigger.of(100)).",
+                stacklevel=5,
             )
         if spec.evictor is not None and spec.accumulation is AccumulationMode.DISCARDING:
             raise ProgramError(

@@ -12,12 +12,16 @@ from scurry.metrics.metricbase import MetricGroup
 from scurry.state.states import (
     AggregatingState,
     AggregatingStateDescriptor,
+    BagState,
+    BagStateDescriptor,
     ListState,
     ListStateDescriptor,
     MapState,
     MapStateDescriptor,
     ReducingState,
     ReducingStateDescriptor,
+    SetState,
+    SetStateDescriptor,
     StateDescriptor,
     ValueState,
     ValueStateDescriptor,
@@ -77,6 +81,14 @@ class KeyedStateStore(ABC):
     @abstractmethod
     def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
         """The map state of that name, scoped likewise."""
+
+    @abstractmethod
+    def get_set_state(self, state_descriptor: SetStateDescriptor) -> SetState[Any]:
+        """The set state of that name, scoped likewise."""
+
+    @abstractmethod
+    def get_bag_state(self, state_descriptor: BagStateDescriptor) -> BagState[Any]:
+        """The bag state of that name, scoped likewise."""
 
     @abstractmethod
     def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
@@ -157,5 +169,5 @@ class FunctionContext(RuntimeContext):
             "Call key_by(...) before the operator that needs state."
         )
 
-    get_state = get_list_state = get_map_state = _refuse
+    get_state = get_list_state = get_map_state = get_set_state = get_bag_state = _refuse
     get_reducing_state = get_aggregating_state = _refuse

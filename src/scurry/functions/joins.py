@@ -39,3 +39,27 @@ class ProcessJoinFunction(Function, ABC):
     def process_element(self, left: Any, right: Any, ctx: JoinContext) -> Iterable[Any] | None:
         """Called for each pair, as soon as its second element has come; yields what goes
         downstream."""
+
+
+class JoinFunction(Function, ABC):
+    """Makes one result of two elements that share a key and a window."""
+
+    @abstractmethod
+    def join(self, first: Any, second: Any) -> Any:
+        """Called for every pair."""
+
+
+class FlatJoinFunction(Function, ABC):
+    """Makes any number of results of two elements that share a key and a window."""
+
+    @abstractmethod
+    def join(self, first: Any, second: Any) -> Iterable[Any] | None:
+        """Called for every pair; yields what goes downstream."""
+
+
+class CoGroupFunction(Function, ABC):
+    """Makes results of all elements that share a key and a window, from two streams."""
+
+    @abstractmethod
+    def co_group(self, first: list[Any], second: list[Any]) -> Iterable[Any] | None:
+        """Called once per key and window; one of the lists may be empty."""

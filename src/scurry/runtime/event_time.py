@@ -25,10 +25,15 @@ from scurry.common.watermark_strategy import (
     WatermarkOutput,
     WatermarkStrategy,
 )
+from scurry.functions.dead_letters import DeadLetter
 from scurry.runtime.batch import MIN_WATERMARK, NO_TIMESTAMP, Batch, Longs
 from scurry.runtime.failures import ElementFailed
-from scurry.runtime.operator import Operator
+from scurry.runtime.operator import Operator, longs
+from scurry.runtime.poison import PoisonGuard, emit_letters, stamp_at
 from scurry.runtime.specs import OperatorSpec
+
+#: Seconds since 1970 in the years 2001 to 2096; as milliseconds they are of early 1970.
+_SECONDS = (1_000_000_000, 4_000_000_000)
 
 
 class Mark(NamedTuple):
@@ -57,11 +62,16 @@ class TimestampsOperator(Operator):
     def process(self, batch: Batch, port: int = 0) -> None:
         strategy, cells = self._strategy, self.context.cells
         batch = batch.alias()
-        if strategy.assigner is not None:
+        if strategy.assigner is not None and self.spec.dead_letters:
+            batch = self._assign_guarded(batch)
+        elif strategy.assigner is not None:
             try:
                 batch.ts = self._assign(batch)
             except Exception as failure:
                 raise self.failed(failure) from failure
+        if batch.ts is not None:
+            self._look_at(batch.ts)
+            batch = self._without_future(batch)
         if strategy.idleness_ms is not None:
             cells[self._cell("active")] = self.context.now
         if strategy.kind == "generator":
@@ -88,6 +98,50 @@ class TimestampsOperator(Operator):
             raise
         except Exception as failure:
             raise ElementFailed(row) from failure
+
+    def _look_at(self, stamps: Longs) -> None:
+        """Warn of timestamps that are seconds where milliseconds are meant."""
+        if len(stamps) and _SECONDS[0] <= int(stamps.min()) and int(stamps.max()) < _SECONDS[1]:
+            self.context.warn(
+                f"The timestamps of {self.spec.name!r} ({self.spec.location}) look like seconds: "
+                f"{int(stamps[0])} milliseconds are in January or February 1970. Scurry's event "
+                "time is milliseconds since 1970; multiply by 1000."
+            )
+
+    def _without_future(self, batch: Batch) -> Batch:
+        """The records that are not too far ahead of the clock; the others go aside."""
+        if self._strategy.future_bound is None:
+            return batch
+        assert batch.ts is not None
+        ahead, tag = self._strategy.future_bound
+        beyond = batch.ts > self.context.now + ahead
+        if not beyond.any():
+            return batch
+        self.context.count(f"future:{self.spec.uid}", int(beyond.sum()))
+        self.emit_side(tag, batch.take(np.flatnonzero(beyond)))
+        return batch.take(np.flatnonzero(~beyond))
+
+    def _assign_guarded(self, batch: Batch) -> Batch:
+        """The records that have a timestamp, with it; the others are dead letters."""
+        guard = PoisonGuard(self.spec, self.context)
+        kept: list[int] = []
+        stamps: list[int] = []
+        failed: list[int] = []
+        letters: list[DeadLetter] = []
+        for at, row in enumerate(batch.rows):
+            single = Batch([row], ts=None if batch.ts is None else batch.ts[at : at + 1])
+            try:
+                stamps.append(int(self._assign(single)[0]))
+                kept.append(at)
+            except ElementFailed as failure:
+                cause = failure.__cause__
+                assert isinstance(cause, Exception)
+                failed.append(at)
+                letters.append(guard.letter(row, cause, stamp_at(batch.ts, at)))
+        emit_letters(self, batch, letters, failed)
+        batch = batch.take(longs(kept)) if failed else batch
+        batch.ts = longs(stamps)
+        return batch
 
     def _watermarks(self, highest: Longs) -> Longs:
         delay = self._strategy.out_of_orderness_ms + 1

@@ -60,7 +60,9 @@ def function_error(
 def explained(failure: Exception, function: Any) -> Exception:
     """Says what to return when a function returned something that is not an iterable."""
     trace = failure.__traceback__
-    in_engine = trace is not None and trace.tb_next is None
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    in_engine = trace is not None and trace.tb_frame.f_code.co_filename.startswith(_PACKAGE)
     if isinstance(failure, TypeError) and in_engine and "not iterable" in str(failure):
         return TypeError(
             f"{type(function).__name__} returned something that is {failure}; "

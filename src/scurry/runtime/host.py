@@ -7,10 +7,12 @@ its chain, and sends on what comes out. Its state is then committed to the journ
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from scurry.common.fault_points import fault_point
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK
 from scurry.runtime.blobs import decode_batch
 from scurry.runtime.checkpointed import OperatorStates
@@ -26,6 +28,7 @@ from scurry.runtime.timers import PROCESSING, TimerQueue
 from scurry.state.journal import Journal
 from scurry.state.slot_store import SlotStore
 
+_log = logging.getLogger(__name__)
 #: Records handled between two chances to send something on.
 CHUNK_ROWS = 100_000
 
@@ -46,6 +49,7 @@ class SlotHost:
             store=store,
             parameters=job.parameters,
             operator_states=OperatorStates(store),
+            guarantee=job.guarantee,
         )
         self.task = Task(job, self._context)
         for uid in self._heads:
@@ -53,6 +57,7 @@ class SlotHost:
         self._senders = {source.uid for source in job.sources} | set(job.operators)
         self._gates: dict[str, InputGate] = {}
         self._opened = False
+        store.on_rebuild = self._rebuilding
 
     def run(self, envelopes: Iterable[Envelope], journal: Journal) -> Iterator[Envelope]:
         """One micro-batch."""
@@ -75,6 +80,7 @@ class SlotHost:
         for uid in self._heads:
             yield from self._run_operator(uid, arrivals.pop(uid), ends[uid])
             marks[uid] = Mark(self._gates[uid].current, self._gates[uid].all_idle)
+            fault_point("process")
         yield from self.task.finish_channel(marks)
         yield from self.task.finish()
         yield from self._ticks(tick)
@@ -96,6 +102,14 @@ class SlotHost:
             self.task.open()
             self._opened = True
         self.task.start_channel(str(self.slot))
+
+    def _rebuilding(self, done: int, total: int) -> None:
+        self._context.counters["state_rebuilt_bytes"] = done
+        if total and done * 10 // total != (done - 1) * 10 // total:
+            _log.info(
+                "Stage %d, slot %d: %d %% of %d MB of state read from the checkpoint",
+                *(self.stage, self.slot, done * 100 // total, total >> 20),
+            )
 
     def _run_operator(
         self, uid: str, arrivals: list[Arrival], ends: dict[str, Mark]

@@ -12,16 +12,19 @@ from typing import Any
 
 from scurry.common.keys import thaw
 from scurry.functions.contexts import TimeDomain
+from scurry.functions.dead_letters import DeadLetter
 from scurry.functions.process import KeyedProcessFunction
 from scurry.functions.transforms import ReduceFunction
 from scurry.runtime.batch import NO_TIMESTAMP, Batch, Longs, origins
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.failures import explained
-from scurry.runtime.keyed_context import KeyedContext, KeyedTimerService
+from scurry.runtime.keyed_context import KeyedContext, KeyedTimerService, state_clock
 from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
 from scurry.runtime.operator import Clock, Operator, TaskContext, by_port
+from scurry.runtime.poison import PoisonGuard, flat_map_guarded
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.timers import TimerQueue
+from scurry.state.encoding import NULL
 from scurry.state.table import MISSING, KeyScope, StateTable
 
 #: A method of a user's function: takes a value and a context.
@@ -43,8 +46,12 @@ class KeyedFunctionOperator(Operator):
         self._scope = KeyScope()
         self._clock = Clock()
         self._timers = KeyedTimerService(self.spec, context, self._scope, self._clock)
-        self._state = KeyedRuntimeContext(self.spec, context, self._scope)
+        clock = state_clock(self._clock, lambda: self._context.timestamp())
+        self._state = KeyedRuntimeContext(self.spec, context, self._scope, clock)
         self._context = self._make_context()
+        self._on_timer: Call = self._function.on_timer
+        if self.spec.dead_letters:
+            self._on_timer = self._guarded(self._function.on_timer, timer=True)
         self.start_function(self._function, self._state)
 
     def _make_context(self) -> KeyedContext:
@@ -63,10 +70,25 @@ class KeyedFunctionOperator(Operator):
 
     def _run(self, batch: Batch, calls: list[Call]) -> None:
         """Call ``calls[i]`` with record i and the context, for all records in order."""
+        assert batch.keys is not None
+        store_of(self.context).prefetch(self.spec.uid, batch.keys)
+        if self.spec.dead_letters:
+            made = {call: self._guarded(call) for call in set(calls)}
+            calls = [made[call] for call in calls]
         if batch.wm is None and batch.ts is None:
             self._run_untimed(batch, calls)
         else:
             self._run_timed(batch, calls)
+
+    def _guarded(self, call: Call, timer: bool = False) -> Call:
+        guard, context, scope = PoisonGuard(self.spec, self.context), self._context, self._scope
+
+        def letter(value: Any, failure: Exception) -> DeadLetter:
+            if timer:
+                return guard.letter(None, failure, value, thaw(scope.key))
+            return guard.letter(value, failure, context._timestamp)
+
+        return guard.around(call, lambda: context._values, letter)
 
     def _run_untimed(self, batch: Batch, calls: list[Call]) -> None:
         assert batch.keys is not None
@@ -138,7 +160,7 @@ class KeyedFunctionOperator(Operator):
     def _fire(self, timers: TimerQueue, until: int, output: Emissions) -> None:
         """Call ``on_timer`` for all that is due, also for what these calls register."""
         scope, context, clock = self._scope, self._context, self._clock
-        on_timer, values = self._function.on_timer, output.values
+        on_timer, values = self._on_timer, output.values
         event_time = timers is self._timers.event
         context._domain = TimeDomain.EVENT_TIME if event_time else TimeDomain.PROCESSING_TIME
         before = clock.watermark
@@ -203,8 +225,12 @@ class ReduceOperator(Operator):
 
     def process(self, batch: Batch, port: int = 0) -> None:
         assert batch.keys is not None
+        store_of(self.context).prefetch(self.spec.uid, batch.keys)
         live, dirty, load = self._table.live, self._table.dirty, self._table.load
         reduce = self._function.reduce
+        if self.spec.dead_letters:
+            self._process_guarded(batch)
+            return
         values: list[Any] = []
         value = None
         try:
@@ -212,14 +238,33 @@ class ReduceOperator(Operator):
                 held = live.get(key, MISSING)
                 if held is MISSING:
                     held = load(key)
-                # the box tells a reduced None from "nothing yet"
-                reduced = value if held is None else reduce(held[0], value)
-                live[key] = (reduced,)
+                if held is NULL:
+                    reduced = reduce(None, value)
+                else:
+                    reduced = value if held is None else reduce(held, value)
+                live[key] = NULL if reduced is None else reduced
                 dirty[key] = None
                 values.append(reduced)
         except Exception as failure:
             raise self.failed(failure, value) from failure
         self.emit(batch.with_rows(values))
+
+    def _process_guarded(self, batch: Batch) -> None:
+        assert batch.keys is not None
+        keys = iter(batch.keys)
+        table = self._table
+
+        def reduced(value: Any) -> tuple[Any]:
+            key = next(keys)
+            held = table.live.get(key, MISSING)
+            if held is MISSING:
+                held = table.load(key)
+            result = (value if held is None else self._function.reduce(held[0], value),)
+            table.live[key] = result
+            table.dirty[key] = None
+            return result
+
+        flat_map_guarded(self, batch, reduced)
 
     def close(self) -> None:
         self._function.close()

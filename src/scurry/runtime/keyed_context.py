@@ -6,6 +6,7 @@ object per record would cost more than most functions do.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from scurry.common.errors import ProgramError
@@ -13,12 +14,14 @@ from scurry.common.keys import thaw
 from scurry.functions.contexts import TimeDomain, TimerService
 from scurry.functions.output_tag import OutputTag
 from scurry.functions.process import TimerContext
+from scurry.runtime.batch import MIN_WATERMARK
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.keyed_state import store_of
 from scurry.runtime.operator import Clock, TaskContext
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.timers import EVENT, PROCESSING, timer_queue, timer_time
 from scurry.state.table import KeyScope
+from scurry.state.ttl import StateClock
 
 
 class KeyedTimerService(TimerService):
@@ -85,3 +88,12 @@ class KeyedContext(TimerContext):
         if not isinstance(tag, OutputTag):
             raise ProgramError(f"ctx.output needs an OutputTag as its first argument, got {tag!r}.")
         self._values.append((tag, value))
+
+
+def state_clock(clock: Clock, timestamp: Callable[[], int | None]) -> StateClock:
+    """What tells state how much time has passed; ``timestamp`` is that of the current element."""
+    return StateClock(
+        now=lambda: clock.now,
+        watermark=lambda: None if clock.watermark == MIN_WATERMARK else clock.watermark,
+        timestamp=timestamp,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from scurry.common.errors import ProgramError
@@ -11,25 +12,34 @@ from scurry.functions.contexts import RuntimeContext
 from scurry.functions.transforms import AggregateFunction
 from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
+from scurry.state.encoding import NULL
 from scurry.state.list_table import ListTable, TableListState
 from scurry.state.map_table import MapTable, TableMapState
+from scurry.state.set_state import ListedBagState, MappedSetState
 from scurry.state.slot_store import SlotStore
 from scurry.state.states import (
     AggregatingState,
     AggregatingStateDescriptor,
+    BagState,
+    BagStateDescriptor,
     ListState,
     ListStateDescriptor,
     MapStateDescriptor,
     ReducingState,
     ReducingStateDescriptor,
+    SetState,
+    SetStateDescriptor,
     State,
     StateDescriptor,
     ValueState,
     ValueStateDescriptor,
 )
-from scurry.state.table import KeyScope, TableValueState, address
+from scurry.state.table import KeyScope, StateTable, TableValueState, address
+from scurry.state.ttl import Expiry, StateClock, Sweeper
+from scurry.state.ttl_states import TtlListState, TtlMapState, TtlValueState
 
 D = TypeVar("D", bound=StateDescriptor)
+T = TypeVar("T")
 
 
 def store_of(task: TaskContext) -> SlotStore:
@@ -42,7 +52,12 @@ class KeyedRuntimeContext(RuntimeContext):
     """The runtime context of a function on a keyed stream."""
 
     def __init__(
-        self, spec: OperatorSpec, task: TaskContext, scope: KeyScope, space: str = ""
+        self,
+        spec: OperatorSpec,
+        task: TaskContext,
+        scope: KeyScope,
+        clock: StateClock | None = None,
+        space: str = "",
     ) -> None:
         """``space`` keeps apart states of the same name, such as a window's and its key's."""
         super().__init__(
@@ -57,6 +72,8 @@ class KeyedRuntimeContext(RuntimeContext):
         self._scope = scope
         self._store = store_of(task)
         self._space = space
+        self._has_event_time = clock is not None
+        self._clock = clock or StateClock(lambda: task.now, _no_event_time, _no_event_time)
         self._kinds: dict[str, type] = {}
 
     def _check(self, descriptor: Any, kind: type[D]) -> D:
@@ -74,30 +91,71 @@ class KeyedRuntimeContext(RuntimeContext):
         return descriptor
 
     def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
-        self._check(state_descriptor, ValueStateDescriptor)
-        return self._value(state_descriptor)
-
-    def _value(self, descriptor: StateDescriptor) -> TableValueState:
-        table = self._store.table(self._uid, f"{self._space}{descriptor.name}")
-        return TableValueState(table, self._scope)
-
-    def _name(self, descriptor: StateDescriptor) -> str:
-        return f"{self._uid}\x1f{self._space}{descriptor.name}"
+        return self._value(self._check(state_descriptor, ValueStateDescriptor))
 
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
-        name = self._name(self._check(state_descriptor, ListStateDescriptor))
-        store = self._store
-        table = store.part(
-            name,
-            lambda: ListTable(name, store.local, store.max_parallelism, lambda: store.epoch),
-        )
-        return TableListState(table, self._scope)
+        return self._list(self._check(state_descriptor, ListStateDescriptor))
 
     def get_map_state(self, state_descriptor: MapStateDescriptor) -> TableMapState:
-        name = self._name(self._check(state_descriptor, MapStateDescriptor))
+        return self._map(self._check(state_descriptor, MapStateDescriptor))
+
+    def get_set_state(self, state_descriptor: SetStateDescriptor) -> SetState[Any]:
+        return MappedSetState(self._map(self._check(state_descriptor, SetStateDescriptor)))
+
+    def get_bag_state(self, state_descriptor: BagStateDescriptor) -> BagState[Any]:
+        return ListedBagState(self._list(self._check(state_descriptor, BagStateDescriptor)))
+
+    def _open(self, descriptor: StateDescriptor, make: Callable[..., T]) -> tuple[T, Expiry | None]:
+        """The table of a state, and what tells when its entries expire."""
+        store, name = self._store, f"{self._uid}\x1f{self._space}{descriptor.name}"
+
+        def first() -> Any:
+            codec = store.schemas.open(name, descriptor)
+            sweeper = self._sweeper(name, descriptor) if codec.stamped else None
+            made = make(name, store.local, store.max_parallelism, codec=codec, sweeper=sweeper)
+            if sweeper is not None:
+                store.sweepers[name] = sweeper
+            return made
+
+        table: Any = store.part(name, first)
+        return table, None if table.sweeper is None else table.sweeper.expiry
+
+    def _sweeper(self, name: str, descriptor: StateDescriptor) -> Sweeper:
+        config, schemas = descriptor.ttl_config, self._store.schemas
+        assert config is not None
+        if config.by_event_time and not self._has_event_time:
+            raise ProgramError(
+                f"State {descriptor.name!r} of operator {self.get_task_name()!r} has a time to "
+                "live in event time, which this kind of operator cannot measure. Use processing "
+                "time, or a KeyedProcessFunction."
+            )
+        expiry = Expiry(
+            config,
+            self._clock,
+            since=lambda: schemas.since(name),
+            begin=lambda since: schemas.begin(name, since),
+        )
+        return Sweeper(name, self._store.local, expiry)
+
+    def _value(self, descriptor: StateDescriptor) -> TableValueState:
+        table, expiry = self._open(descriptor, partial(StateTable, cache=self._store.cache))
+        if expiry is None:
+            return TableValueState(table, self._scope)
+        return TtlValueState(table, self._scope, expiry)
+
+    def _list(self, descriptor: StateDescriptor) -> ListState[Any]:
         store = self._store
-        table = store.part(name, lambda: MapTable(name, store.local, store.max_parallelism))
-        return TableMapState(table, self._scope)
+        make = partial(ListTable, epoch=lambda: store.epoch, cache=store.cache)
+        table, expiry = self._open(descriptor, make)
+        if expiry is None:
+            return TableListState(table, self._scope)
+        return TtlListState(table, self._scope, expiry)
+
+    def _map(self, descriptor: StateDescriptor) -> TableMapState:
+        table, expiry = self._open(descriptor, partial(MapTable, cache=self._store.cache))
+        if expiry is None:
+            return TableMapState(table, self._scope)
+        return TtlMapState(table, self._scope, expiry)
 
     def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
         descriptor = self._check(state_descriptor, ReducingStateDescriptor)
@@ -130,6 +188,8 @@ class KeyedRuntimeContext(RuntimeContext):
             ValueStateDescriptor: self.get_state,
             ListStateDescriptor: self.get_list_state,
             MapStateDescriptor: self.get_map_state,
+            SetStateDescriptor: self.get_set_state,
+            BagStateDescriptor: self.get_bag_state,
             ReducingStateDescriptor: self.get_reducing_state,
             AggregatingStateDescriptor: self.get_aggregating_state,
         }
@@ -143,19 +203,18 @@ class KeyedRuntimeContext(RuntimeContext):
 
 
 class TableReducingState(ReducingState[Any]):
-    """Keeps the reduced value; a box around it tells a reduced None from nothing."""
+    """Keeps the reduced value."""
 
     def __init__(self, held: TableValueState, reduce: Any) -> None:
         self._held = held
         self._reduce = reduce
 
     def get(self) -> Any:
-        box = self._held.value()
-        return None if box is None else box[0]
+        return _shown(self._held.value())
 
     def add(self, value: Any) -> None:
-        box = self._held.value()
-        self._held.update((value if box is None else self._reduce(box[0], value),))
+        held = self._held.value()
+        self._held.update(_kept(value if held is None else self._reduce(_shown(held), value)))
 
     def clear(self) -> None:
         self._held.clear()
@@ -169,13 +228,25 @@ class TableAggregatingState(AggregatingState[Any, Any]):
         self._function = function
 
     def get(self) -> Any:
-        box = self._held.value()
-        return None if box is None else self._function.get_result(box[0])
+        held = self._held.value()
+        return None if held is None else self._function.get_result(_shown(held))
 
     def add(self, value: Any) -> None:
-        box = self._held.value()
-        accumulator = self._function.create_accumulator() if box is None else box[0]
-        self._held.update((self._function.add(value, accumulator),))
+        held = self._held.value()
+        accumulator = self._function.create_accumulator() if held is None else _shown(held)
+        self._held.update(_kept(self._function.add(value, accumulator)))
 
     def clear(self) -> None:
         self._held.clear()
+
+
+def _kept(value: Any) -> Any:
+    return NULL if value is None else value
+
+
+def _shown(held: Any) -> Any:
+    return None if held is NULL else held
+
+
+def _no_event_time() -> None:
+    return None

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from scurry.common.type_information import TypeInformation
+from scurry.functions.sink import EXACTLY_ONCE
 from scurry.functions.source import Source
+from scurry.state.backends import StateSettings
 
 if TYPE_CHECKING:
     from scurry.runtime.operator import Operator
@@ -42,6 +44,8 @@ class OperatorSpec:
     type_info: TypeInformation | None = None
     outputs: tuple[Wire, ...] = ()
     side_outputs: Mapping[str, tuple[Wire, ...]] = field(default_factory=dict)
+    #: whether elements that user code fails on go to a side output instead of failing the job
+    dead_letters: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,12 @@ class JobSpec:
     local_root: str = ""
     sys_path: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+    state: StateSettings = field(default_factory=StateSettings)
+
+    @property
+    def guarantee(self) -> str:
+        """What the job promises about its output."""
+        return str(self.options.get("guarantee", EXACTLY_ONCE))
 
     @property
     def ingress_tasks(self) -> int:

@@ -19,8 +19,7 @@ import numpy as np
 from scurry.common.errors import ProgramError
 from scurry.runtime.batch import MAX_WATERMARK
 from scurry.state.encoding import decode, encode
-from scurry.state.journal import Change
-from scurry.state.local import LocalStore
+from scurry.state.journal import Change, RecordReader
 from scurry.state.slot_store import SlotStore
 from scurry.state.table import address
 
@@ -39,7 +38,7 @@ class TimerQueue:
     """Timers of one operator and slot in one time domain, ordered by time, key group and key."""
 
     def __init__(
-        self, name: str, store: LocalStore, max_parallelism: int, domain: str = EVENT
+        self, name: str, store: RecordReader, max_parallelism: int, domain: str = EVENT
     ) -> None:
         self.name = name
         self.domain = domain

@@ -15,8 +15,7 @@ from typing import Any
 from scurry.common.errors import ProgramError
 from scurry.common.keys import FrozenKey, form_of, freeze, thaw
 from scurry.state.encoding import IMMUTABLE
-from scurry.state.journal import Change
-from scurry.state.local import LocalStore
+from scurry.state.journal import Change, RecordReader
 from scurry.state.states import BroadcastState, ReadOnlyBroadcastState
 from scurry.state.table import pack_record, unpack_record
 
@@ -27,7 +26,7 @@ EVERY_SLOT = b"\xff\xff"
 class BroadcastTable:
     """One named broadcast state of one operator in one slot."""
 
-    def __init__(self, name: str, store: LocalStore) -> None:
+    def __init__(self, name: str, store: RecordReader) -> None:
         self.name = name
         self._store = store
         #: all entries once they are loaded, None before

@@ -1,4 +1,4 @@
-"""How keys and values become bytes, with a version in front.
+"""How single keys and values become bytes, with a version in front.
 
 Scalars are written as MessagePack by msgspec (a fifth of the time of pickle); everything else is
 pickled, because MessagePack cannot tell a tuple from a list. The first byte says which, and leaves
@@ -22,25 +22,37 @@ _PICKLE = b"\x02"
 _WINDOW_KEY = b"\x03"
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder().decode
-#: Types that users cannot change in place, so that a decoded value may be kept across batches.
-IMMUTABLE = frozenset({int, float, str, bytes, bool, type(None)})
+#: Types that MessagePack keeps as they are.
+SCALARS = frozenset({int, float, str, bytes, bool, type(None)})
 _SMALL = range(-(1 << 63), 1 << 64)
+
+
+class Null:
+    """Stands for a None that somebody put into a state, where None itself means "nothing"."""
+
+    def __reduce__(self) -> str:
+        return "NULL"
+
+    def __repr__(self) -> str:
+        return "NULL"
+
+
+NULL = Null()
+#: Types that users cannot change in place, so that a decoded value may be kept across batches.
+IMMUTABLE = SCALARS | {Null}
 
 
 def encode(value: Any) -> bytes:
     """``value`` as versioned bytes."""
     kind = type(value)
-    if kind in IMMUTABLE and (kind is not int or value in _SMALL):
+    if kind in SCALARS and (kind is not int or value in _SMALL):
         return _MSGPACK + _encode(value)
     if kind is WindowKey and _is_plain(value):
         return _WINDOW_KEY + _encode((value[0], *value[1]))
     try:
         return _PICKLE + dumps(value)
     except Exception as failure:
-        raise StateError(
-            f"{shorten(value)} cannot be stored in state: {failure}. State holds plain data: "
-            "numbers, strings, collections, dataclasses; keep connections and locks outside it."
-        ) from failure
+        raise unstorable(value, failure) from failure
 
 
 def _is_plain(place: WindowKey) -> bool:
@@ -48,8 +60,16 @@ def _is_plain(place: WindowKey) -> bool:
     numbers = [*window, key] if type(key) is int else window
     return (
         type(window) is TimeWindow
-        and type(key) in IMMUTABLE
+        and type(key) in SCALARS
         and all(number in _SMALL for number in numbers)
+    )
+
+
+def unstorable(value: Any, failure: Exception) -> StateError:
+    """The error for a value that has no bytes."""
+    return StateError(
+        f"{shorten(value)} cannot be stored in state: {failure}. State holds plain data: "
+        "numbers, strings, collections, dataclasses; keep connections and locks outside it."
     )
 
 
@@ -64,7 +84,12 @@ def decode(data: bytes | memoryview) -> Any:
     if version == _WINDOW_KEY:
         key, start, end = _decode(view[1:])
         return WindowKey(key, TimeWindow(start, end))
-    raise StateError(
+    raise unknown_format(version)
+
+
+def unknown_format(version: bytes) -> StateError:
+    """The error for bytes of a format that is not known (yet)."""
+    return StateError(
         f"State was written in format {version!r}, which this version of Scurry does not know. "
         "Start the job with the version of Scurry that wrote the checkpoint, or a later one."
     )

@@ -10,8 +10,12 @@ A *delta* is the list of changes a slot made in one micro-batch: ``(table, key, 
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from itertools import groupby, islice, repeat
+from operator import itemgetter
+from typing import Protocol
 
 import msgspec
 import pyarrow as pa
@@ -30,6 +34,41 @@ class Head(msgspec.Struct, array_like=True):
     #: watermarks of the input channels and the like, opaque to the store
     notes: bytes
     version: int = 1
+    #: a compaction under way: its first entry (-1: none), bytes written since it began, bytes of
+    #: live records it has written, and where in the tables it goes on
+    cycle: int = -1
+    cycle_bytes: int = 0
+    slice_bytes: int = 0
+    cursor: tuple[str, bytes] = ("", b"")
+
+
+#: The longest key that a store takes.
+_LONGEST = 480
+
+
+def stored_keys(keys: list[bytes]) -> list[bytes]:
+    """:func:`stored_key` of many keys."""
+    return list(map(stored_key, keys)) if max(map(len, keys), default=0) > _LONGEST else keys
+
+
+def stored_key(key: bytes) -> bytes:
+    """``key`` as stores and journals have it: a key that is too long is replaced by its digest."""
+    if len(key) <= _LONGEST:
+        return key
+    return key[: _LONGEST - 40] + b"\xff#" + hashlib.blake2b(key, digest_size=32).digest()
+
+
+class RecordReader(Protocol):
+    """What tables need of the store below them."""
+
+    def get(self, table: str, key: bytes) -> bytes | None:
+        """A record, None if there is none."""
+
+    def get_many(self, table: str, keys: list[bytes]) -> list[bytes | None]:
+        """The records of many keys."""
+
+    def scan(self, table: str, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+        """Keys and records of a table in the order of their keys, from ``start`` on."""
 
 
 class Journal(ABC):
@@ -81,10 +120,13 @@ class MemoryJournal(Journal):
 
 
 _codec = pa.Codec("lz4")
-_changes = msgspec.msgpack.Decoder(list[tuple[str, bytes, bytes | None]])
+#: per table: its name, keys, records
+_groups = msgspec.msgpack.Decoder(list[tuple[str, list[bytes], list[bytes | None]]])
+_table_of, _key_of, _record_of = itemgetter(0), itemgetter(1), itemgetter(2)
 _heads = msgspec.msgpack.Decoder(Head)
 _encoder = msgspec.msgpack.Encoder()
 CHUNK_BYTES = 8 << 20
+_AT_ONCE = 1000
 
 
 def encode_head(head: Head) -> bytes:
@@ -99,25 +141,42 @@ def decode_head(data: bytes) -> Head:
 
 def pack(changes: list[Change]) -> bytes:
     """A delta as one compressed blob."""
-    raw = _encoder.encode(changes)
+    groups = []
+    for table, part in groupby(changes, _table_of):
+        _, keys, records = zip(*part, strict=True)
+        groups.append((table, keys, records))
+    raw = _encoder.encode(groups)
     return len(raw).to_bytes(8, "little") + bytes(_codec.compress(raw, asbytes=True))
 
 
 def unpack(blob: bytes) -> list[Change]:
     """The delta behind :func:`pack`'s blob."""
     size = int.from_bytes(blob[:8], "little")
-    return _changes.decode(_codec.decompress(blob[8:], size, asbytes=True))
+    groups = _groups.decode(_codec.decompress(blob[8:], size, asbytes=True))
+    return [
+        change
+        for table, keys, records in groups
+        for change in zip(repeat(table), keys, records, strict=False)
+    ]
 
 
 def chunked(changes: Iterable[Change]) -> Iterator[list[Change]]:
     """``changes`` in pieces of about :data:`CHUNK_BYTES`."""
     piece: list[Change] = []
     size = 0
-    for change in changes:
-        piece.append(change)
-        size += len(change[1]) + len(change[2] or b"") + 32
+    changes = iter(changes)
+    while some := list(islice(changes, _AT_ONCE)):
+        piece += some
+        size += bytes_of(some)
         if size >= CHUNK_BYTES:
             yield piece
             piece, size = [], 0
     if piece:
         yield piece
+
+
+def bytes_of(changes: list[Change]) -> int:
+    """About how many bytes changes take."""
+    keys = sum(map(len, map(_key_of, changes)))
+    records = sum(map(len, filter(None, map(_record_of, changes))))
+    return keys + records + 8 * len(changes)

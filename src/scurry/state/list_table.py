@@ -9,23 +9,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from scurry.state.encoding import IMMUTABLE
-from scurry.state.journal import Change
-from scurry.state.local import LocalStore
+from scurry.state.journal import Change, RecordReader
+from scurry.state.records import RecordCodec, head_of
 from scurry.state.states import ListState
-from scurry.state.table import KeyScope, pack_record, prefix_of, unpack_record
+from scurry.state.table import CACHE_ENTRIES, KeyScope, prefix_of, with_expired
+from scurry.state.ttl import Sweeper
 
 _MANY_PIECES = 16
-_KEEP = 50_000
 
 
 class ListTable:
     """One named list state of one operator in one slot."""
 
     def __init__(
-        self, name: str, store: LocalStore, max_parallelism: int, epoch: Callable[[], int]
+        self,
+        name: str,
+        store: RecordReader,
+        max_parallelism: int,
+        epoch: Callable[[], int],
+        codec: RecordCodec | None = None,
+        sweeper: Sweeper | None = None,
+        cache: int = CACHE_ENTRIES,
     ) -> None:
         self.name = name
+        self.codec = RecordCodec(name) if codec is None else codec
+        self.sweeper = sweeper
+        self._cache = cache
         self._store = store
         self._max_parallelism = max_parallelism
         self._epoch = epoch
@@ -51,10 +60,10 @@ class ListTable:
         """A key's list."""
         whole = self._whole.get(key)
         if whole is None:
-            pieces = [unpack_record(record)[1] for _, record in self._pieces(key)]
+            pieces = [self.codec.unpack_many(record) for _, record in self._pieces(key)]
             whole = [value for piece in pieces for value in piece]
-            if any(type(value) not in IMMUTABLE for value in whole):
-                self._before[key] = [pack_record(key, piece) for piece in pieces]
+            if not all(map(self.codec.fixed, whole)):
+                self._before[key] = [self.codec.pack_many((key,), piece) for piece in pieces]
             whole.extend(self._added.get(key, ()))
             self._whole[key] = whole
             if len(pieces) > _MANY_PIECES:
@@ -70,6 +79,9 @@ class ListTable:
 
     def changes(self) -> Iterator[Change]:
         """What changed since the last commit, as bytes."""
+        return with_expired(self._changes(), self.sweeper)
+
+    def _changes(self) -> Iterator[Change]:
         self._notice_changes_in_place()
         for key in self._replaced:
             for address, _ in self._pieces(key):
@@ -78,7 +90,7 @@ class ListTable:
         for key, values in self._added.items():
             if values:
                 address = prefix_of(key, self._max_parallelism) + epoch
-                yield self.name, address, pack_record(key, values)
+                yield self.name, address, self.codec.pack_many((key,), values)
 
     def _notice_changes_in_place(self) -> None:
         """An element that was read and then changed is written, as it would be in memory."""
@@ -86,20 +98,23 @@ class ListTable:
             if key not in self._replaced:
                 added = len(self._added.get(key, ()))
                 stored = self._whole[key][: len(self._whole[key]) - added]
-                old = [value for piece in before for value in unpack_record(piece)[1]]
-                if pack_record(key, stored) != pack_record(key, old):
+                old = [value for piece in before for value in self.codec.unpack_many(piece)]
+                pack = self.codec.pack_many
+                if pack((key,), stored) != pack((key,), old):
                     self.replace(key, self._whole[key])
 
     def settle(self) -> None:
         """After a commit: keep lists that nobody can change in place."""
+        if self.sweeper is not None and self.sweeper.take_found():
+            self.forget()
         mutable = set(self._before)
         for key, values in self._added.items():
-            if any(type(value) not in IMMUTABLE for value in values):
+            if not all(map(self.codec.fixed, values)):
                 mutable.add(key)
         self._added.clear()
         self._replaced.clear()
         self._before.clear()
-        if sum(map(len, self._whole.values())) > _KEEP:
+        if sum(map(len, self._whole.values())) > self._cache:
             self._whole.clear()
         for key in mutable:
             self._whole.pop(key, None)
@@ -113,11 +128,11 @@ class ListTable:
         """All keys and lists, uncommitted changes included."""
         keys: dict[Any, None] = {}
         for _, record in self._store.scan(self.name):
-            keys[unpack_record(record)[0]] = None
+            keys[head_of(record)[0]] = None
         for key in [*keys, *(key for key in self._added if key not in keys)]:
             values = self.get(key)
             if values:
-                yield key, list(values)
+                yield key, list(map(self.codec.plain, values))
 
 
 class TableListState(ListState[Any]):

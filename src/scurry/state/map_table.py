@@ -11,15 +11,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from scurry.common.keys import form_of, freeze, thaw
-from scurry.state.encoding import IMMUTABLE
-from scurry.state.journal import Change
-from scurry.state.local import LocalStore
+from scurry.state.journal import Change, RecordReader
+from scurry.state.records import RecordCodec, head_of
 from scurry.state.states import MapState
-from scurry.state.table import MISSING, KeyScope, pack_record, prefix_of, unpack_record
+from scurry.state.table import CACHE_ENTRIES, MISSING, KeyScope, prefix_of, with_expired
+from scurry.state.ttl import Sweeper
 
 #: Stands for an entry that is known not to exist; None is a value like any other.
 ABSENT: Any = type("Absent", (), {"__repr__": lambda self: "ABSENT"})()
-_KEEP = 200_000
 
 
 class MapOfKey:
@@ -41,8 +40,19 @@ class MapOfKey:
 class MapTable:
     """One named map state of one operator in one slot."""
 
-    def __init__(self, name: str, store: LocalStore, max_parallelism: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        store: RecordReader,
+        max_parallelism: int,
+        codec: RecordCodec | None = None,
+        sweeper: Sweeper | None = None,
+        cache: int = CACHE_ENTRIES,
+    ) -> None:
         self.name = name
+        self.codec = RecordCodec(name) if codec is None else codec
+        self.sweeper = sweeper
+        self._cache = cache
         self._store = store
         self._max_parallelism = max_parallelism
         self._maps: dict[Any, MapOfKey] = {}
@@ -66,8 +76,8 @@ class MapTable:
         return value
 
     def _remember(self, held: MapOfKey, entry: Any, record: bytes) -> Any:
-        value = unpack_record(record)[1]
-        if type(value) not in IMMUTABLE:
+        value = self.codec.unpack(record)
+        if not self.codec.fixed(value):
             held.before[entry] = record
         return value
 
@@ -75,7 +85,7 @@ class MapTable:
         """Bring all stored entries of a key into memory."""
         if not (held.complete or held.wiped):
             for _, record in self._stored(key):
-                entry = freeze(unpack_record(record)[0][1])
+                entry = freeze(head_of(record)[1])
                 if entry not in held.entries:
                     held.entries[entry] = self._remember(held, entry, record)
         held.complete = True
@@ -95,6 +105,10 @@ class MapTable:
 
     def changes(self) -> Iterator[Change]:
         """What changed since the last commit, as bytes."""
+        return with_expired(self._changes(), self.sweeper)
+
+    def _changes(self) -> Iterator[Change]:
+        pack = self.codec.pack
         for key, held in self._maps.items():
             prefix = self._prefix(key)
             if held.wiped:
@@ -102,17 +116,18 @@ class MapTable:
                     yield self.name, address, None
             for entry in held.dirty:
                 value = held.entries[entry]
-                record = None if value is ABSENT else pack_record((key, thaw(entry)), value)
+                record = None if value is ABSENT else pack((key, thaw(entry)), value)
                 yield self.name, prefix + form_of(entry), record
             for entry, before in held.before.items():
                 if entry not in held.dirty and not held.wiped:
-                    record = pack_record((key, thaw(entry)), held.entries[entry])
+                    record = pack((key, thaw(entry)), held.entries[entry])
                     if record != before:
                         yield self.name, prefix + form_of(entry), record
 
     def settle(self) -> None:
         """After a commit: keep entries that nobody can change in place."""
-        if sum(len(held.entries) for held in self._maps.values()) > _KEEP:
+        found = 0 if self.sweeper is None else self.sweeper.take_found()
+        if found or sum(len(held.entries) for held in self._maps.values()) > self._cache:
             self.forget()
             return
         for held in self._maps.values():
@@ -122,7 +137,7 @@ class MapTable:
             mutable = [
                 entry
                 for entry, value in held.entries.items()
-                if value is not ABSENT and type(value) not in IMMUTABLE
+                if value is not ABSENT and not self.codec.fixed(value)
             ]
             for entry in mutable:
                 del held.entries[entry]
@@ -136,11 +151,12 @@ class MapTable:
     def items(self) -> Iterator[tuple[Any, dict[Any, Any]]]:
         """All keys and maps, uncommitted changes included."""
         records = (record for _, record in self._store.scan(self.name))
-        keys = dict.fromkeys(unpack_record(record)[0][0] for record in records)
+        keys = dict.fromkeys(head_of(record)[0] for record in records)
         for key in [*keys, *(key for key in self._maps if key not in keys)]:
             held = self.of(key)
             self.load_all(key, held)
-            found = {thaw(e): value for e, value in held.entries.items() if value is not ABSENT}
+            plain = self.codec.plain
+            found = {thaw(e): plain(v) for e, v in held.entries.items() if v is not ABSENT}
             if found:
                 yield key, found
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from scurry.state.encoding import decode, encode
-from scurry.state.journal import Change
-from scurry.state.local import LocalStore
+from scurry.state.journal import Change, RecordReader
 
 #: How the elements of several instances are put together: dealt out in turn, all to everyone, or
 #: the same for everyone.
@@ -53,7 +52,7 @@ def redistribute(instances: Sequence[Encoded], parallelism: int) -> list[Encoded
 class OperatorTable:
     """The operator state of one operator in one slot."""
 
-    def __init__(self, name: str, store: LocalStore) -> None:
+    def __init__(self, name: str, store: RecordReader) -> None:
         self.name = name
         self._store = store
         self._fresh: Encoded = {}

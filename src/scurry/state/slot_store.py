@@ -5,6 +5,11 @@ their lineages differ. ``commit`` writes what changed to the journal and to the 
 fresh lineage. The journal's part becomes true only when Spark commits the micro-batch: if that
 never happens, the next ``begin`` finds the old lineage in the journal, a newer one in the local
 store, and rebuilds. A zombie task is caught the same way.
+
+A journal that has outgrown the live data is compacted in slices. A *cycle* goes through all live
+records in order and writes a few of them to the journal with each commit, in proportion to what the
+commit itself wrote; when it is through, everything older than the cycle is dropped, because
+whatever is alive was written again since. So no commit has to write all of the state at once.
 """
 
 from __future__ import annotations
@@ -12,14 +17,32 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
+from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
-from scurry.state.journal import Change, Head, Journal, chunked, pack, unpack
-from scurry.state.local import LocalStore
-from scurry.state.table import StateTable
+from scurry.common.fault_points import fault_point
+from scurry.state.journal import (
+    Change,
+    Head,
+    Journal,
+    RecordReader,
+    bytes_of,
+    chunked,
+    pack,
+    unpack,
+)
+from scurry.state.schemas import SchemaTable
+from scurry.state.table import CACHE_ENTRIES, StateTable
+from scurry.state.ttl import Sweeper
 
 #: A log shorter than this is not worth compacting.
-_SMALL_LOG = 4 << 20
+SMALL_LOG = 4 << 20
+#: How much larger than the live data, as of the last compaction, the log gets before the next.
+_GROWTH = 2.5
+#: How much of a compaction a commit writes, compared with what it writes itself.
+_SLICE_RATIO = 2
+#: A commit writes at least so much of a compaction, in bytes before compression.
+_LEAST_SLICE = 16 << 20
 
 
 class Changing(Protocol):
@@ -42,17 +65,75 @@ class Listed(Protocol):
         """All keys and values, uncommitted changes included."""
 
 
+class Store(RecordReader, Protocol):
+    """A local store: on disk or in memory."""
+
+    @property
+    def path(self) -> Path | None:
+        """Where it lies, None if nowhere."""
+
+    @property
+    def entries(self) -> int:
+        """How many records there are, in all tables."""
+
+    def check(self) -> None:
+        """Start a micro-batch: what is there is as the last one left it, or nothing is there."""
+
+    def verify(self) -> None:
+        """Make sure that what was read since :meth:`begin` was not damaged meanwhile."""
+
+    def confirm(self) -> None:
+        """The micro-batch has ended well."""
+
+    def begin(self) -> None:
+        """Start reading: everything read until :meth:`end` is of one instant."""
+
+    def end(self) -> None:
+        """Stop reading."""
+
+    def lineage(self) -> bytes | None:
+        """The lineage id of the commit this store holds."""
+
+    def tables(self) -> list[str]:
+        """The names of all tables."""
+
+    def apply(self, changes: list[Change], base: bytes | None, lineage: bytes) -> bool:
+        """Write ``changes`` and ``lineage`` together, if the store still holds ``base``."""
+
+    def reset(self) -> None:
+        """Throw everything away."""
+
+    def close(self, erase: bool = False) -> None:
+        """Release the store."""
+
+
 P = TypeVar("P", bound=Changing)
+#: Told how many bytes of the journal have been read of how many, while a store is rebuilt.
+RebuildProgress = Callable[[int, int], None]
 
 
 class SlotStore:
     """All state of the operators that share a slot of a stage."""
 
-    def __init__(self, local: LocalStore, max_parallelism: int) -> None:
+    def __init__(
+        self,
+        local: Store,
+        max_parallelism: int,
+        cache: int = CACHE_ENTRIES,
+        on_rebuild: RebuildProgress | None = None,
+        small_log: int = SMALL_LOG,
+    ) -> None:
         self.local = local
         self.max_parallelism = max_parallelism
+        self.cache = cache
+        self._small_log = small_log
         self.rebuilds = 0
+        self.on_rebuild = on_rebuild
+        self.schemas = SchemaTable(local)
+        self.sweepers: dict[str, Sweeper] = {}
         self._parts: dict[str, Changing] = {}
+        self._parts_known = 0
+        self._tables_of: dict[str, list[StateTable]] = {}
         self._head: Head | None = None
         self._held: bytes | None = None
         self._settled = True
@@ -60,7 +141,9 @@ class SlotStore:
     def table(self, uid: str, state: str) -> StateTable:
         """The table of state ``state`` of operator ``uid``."""
         name = f"{uid}\x1f{state}"
-        return self.part(name, lambda: StateTable(name, self.local, self.max_parallelism))
+        return self.part(
+            name, lambda: StateTable(name, self.local, self.max_parallelism, cache=self.cache)
+        )
 
     def part(self, name: str, make: Callable[[], P]) -> P:
         """The part called ``name``, made on first use."""
@@ -77,16 +160,31 @@ class SlotStore:
         """The table of a state that is in use, of whatever kind, for listing its keys."""
         return cast(Listed, self._parts[f"{uid}\x1f{state}"])
 
+    def prefetch(self, uid: str, keys: list[Any]) -> None:
+        """Elements of ``keys`` are about to be handled by operator ``uid``: bring what it will
+        read into memory, all at once."""
+        tables = self._tables_of.get(uid)
+        if tables is None or self._parts_known != len(self._parts):
+            self._parts_known, self._tables_of = len(self._parts), {}
+            tables = self._tables_of[uid] = [
+                part
+                for name, part in self._parts.items()
+                if isinstance(part, StateTable) and name.partition("\x1f")[0] == uid
+            ]
+        for table in tables:
+            table.prefetch(keys)
+
     def begin(self, journal: Journal) -> bytes:
-        """Start a micro-batch from the journal's truth; returns the notes of the last commit."""
+        """Make the state of the last committed micro-batch readable; returns its notes."""
         self._head = journal.head()
         expected = None if self._head is None else self._head.lineage
+        self.local.check()
         self.local.begin()
         if self.local.lineage() != expected:
             self._rebuild(journal)
             self.local.begin()
         if not self._settled or self._held != expected:
-            for part in self._parts.values():
+            for part in self._everyone():
                 part.forget()
         self._settled = False
         return b"" if self._head is None else self._head.notes
@@ -96,61 +194,114 @@ class SlotStore:
         head = journal.head()
         return self._settled and self._held == (None if head is None else head.lineage)
 
+    def _everyone(self) -> Iterator[Changing]:
+        yield from self._parts.values()
+        yield self.schemas
+
     def _rebuild(self, journal: Journal) -> None:
         self.local.reset()
         if self._head is None:
             return
         self.rebuilds += 1
         base: bytes | None = None
+        done, total = 0, self._head.log_bytes
         for seq in range(self._head.first, self._head.next):
             step = b"rebuild%d" % seq
-            self.local.apply(unpack(journal.read(seq)), base, step)
+            blob = journal.read(seq)
+            self.local.apply(unpack(blob), base, step)
             base = step
-        self.local.apply((), base, self._head.lineage)
+            done += len(blob)
+            if self.on_rebuild is not None:
+                self.on_rebuild(done, total)
+            fault_point("rebuild")
+        self.local.apply([], base, self._head.lineage)
 
     def commit(self, journal: Journal, notes: bytes) -> int:
         """Write what changed; returns how many bytes that took in the journal."""
         old = self._head or Head(b"", 0, 0, 0, 0, b"")
         base = self._head.lineage if self._head else None
-        changes = list(chain.from_iterable(part.changes() for part in self._parts.values()))
+        self.local.verify()
+        changes = list(chain.from_iterable(part.changes() for part in self._everyone()))
         if not changes and self._head is not None and notes == old.notes:
             self._finish(base)
             return 0
-        head = Head(os.urandom(12), old.first, old.next, old.snapshot_bytes, old.log_bytes, notes)
-        written = 0
-        for piece in chunked(changes):
-            blob = pack(piece)
-            journal.append(head.next, blob)
-            head.next += 1
-            head.log_bytes += len(blob)
-            written += len(blob)
+        head = Head(
+            os.urandom(12),
+            *(old.first, old.next, old.snapshot_bytes, old.log_bytes, notes, old.version),
+            *(old.cycle, old.cycle_bytes, old.slice_bytes, old.cursor),
+        )
+        fault_point("before-journal")
+        written = sum(_append(journal, head, pack(piece)) for piece in chunked(changes))
+        fault_point("before-local-store")
         trusted = self.local.apply(changes, base, head.lineage)
-        if trusted and head.log_bytes > max(_SMALL_LOG, 2 * head.snapshot_bytes):
-            written += self._compact(journal, head)
-        journal.put_head(head)
-        for part in self._parts.values():
+        for part in self._everyone():
             part.settle()
+        if trusted and (
+            head.cycle >= 0 or head.log_bytes > max(self._small_log, _GROWTH * head.snapshot_bytes)
+        ):
+            written += self._compact(journal, head, changes)
+        journal.put_head(head)
         self._finish(head.lineage if trusted else b"")
+        fault_point("after-journal")
         return written
 
     def _finish(self, lineage: bytes | None) -> None:
         self._held = lineage
         self._settled = True
-        self.local.end()
+        self.local.confirm()
 
-    def _compact(self, journal: Journal, head: Head) -> int:
-        for seq in range(head.first, head.next):
-            journal.remove(seq)
-        head.first = head.next
-        head.snapshot_bytes = 0
+    def _compact(self, journal: Journal, head: Head, changes: list[Change]) -> int:
+        """Write the next slice of a cycle, after what the commit itself wrote; not if another
+        attempt has touched the local store."""
         self.local.begin()
-        for piece in chunked(self.local.everything()):
-            blob = pack(piece)
-            journal.append(head.next, blob)
-            head.next += 1
-            head.snapshot_bytes += len(blob)
-        head.log_bytes = head.snapshot_bytes
-        return head.snapshot_bytes
+        if self.local.lineage() != head.lineage:
+            return 0
+        if head.cycle < 0:
+            head.cycle, head.cycle_bytes, head.slice_bytes = head.next, 0, 0
+            head.cursor = ("", b"")
+        budget = max(_LEAST_SLICE, _SLICE_RATIO * bytes_of(changes))
+        expired: list[Change] = []
+        written = 0
+        for piece in chunked(self._slice(head, budget, expired)):
+            size = _append(journal, head, pack(piece))
+            head.slice_bytes += size
+            written += size
+            fault_point("compaction")
+        if expired:
+            written += sum(_append(journal, head, pack(piece)) for piece in chunked(expired))
+            self.local.apply(expired, head.lineage, head.lineage)
+            for name in {change[0] for change in expired}:
+                self._parts[name].forget()
+        if head.cursor == _END:
+            self._end_cycle(journal, head)
+        return written
+
+    def _slice(self, head: Head, budget: int, expired: list[Change]) -> Iterator[Change]:
+        """Live records from where the cycle stands, until the budget is used up."""
+        table, start = head.cursor
+        for name in sorted(self.local.tables()):
+            if name < table:
+                continue
+            sweeper = self.sweepers.get(name)
+            judge = sweeper.judge() if sweeper is not None and sweeper.in_compaction else None
+            for key, record in self.local.scan(name, start if name == table else b""):
+                if budget <= 0:
+                    head.cursor = (name, key)
+                    return
+                budget -= len(key) + len(record) + 8
+                if judge is not None and judge(record):
+                    expired.append((name, key, None))
+                else:
+                    yield name, key, record
+        head.cursor = _END
+
+    def _end_cycle(self, journal: Journal, head: Head) -> None:
+        for seq in range(head.first, head.cycle):
+            journal.remove(seq)
+        head.first = head.cycle
+        head.log_bytes = head.cycle_bytes
+        head.snapshot_bytes = head.slice_bytes
+        head.cycle = -1
 
     @property
     def epoch(self) -> int:
@@ -160,8 +311,20 @@ class SlotStore:
     @property
     def entries(self) -> int:
         """How many records the slot's state holds, as of the last commit."""
-        return self.local.entries
+        return max(0, self.local.entries - self.schemas.count())
 
     def close(self, erase: bool = False) -> None:
         """Release the local store."""
         self.local.close(erase)
+
+
+#: Stands after the last record of the last table.
+_END = ("\U0010ffff", b"")
+
+
+def _append(journal: Journal, head: Head, blob: bytes) -> int:
+    journal.append(head.next, blob)
+    head.next += 1
+    head.log_bytes += len(blob)
+    head.cycle_bytes += len(blob)
+    return len(blob)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Generic, Self, TypeVar
 
 from scurry.common.errors import ProgramError
-from scurry.common.typeinfo import TypeInformation
+from scurry.common.scalar_types import PickledBytesTypeInfo
+from scurry.common.type_inference import infer_type
+from scurry.common.type_information import TypeInformation
+from scurry.state.ttl_config import StateTtlConfig
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -19,34 +22,68 @@ OUT = TypeVar("OUT")
 class StateDescriptor:
     """Names a state within its operator and says what it holds."""
 
-    def __init__(self, name: str, type_info: TypeInformation | None = None) -> None:
+    def __init__(self, name: str, type_info: TypeInformation | Any = None) -> None:
         if not isinstance(name, str) or not name:
             raise ProgramError(
                 f"A state needs a non-empty string as its name, got {name!r}. The name identifies "
                 "the state in checkpoints, so keep it the same from version to version."
             )
         self.name = name
-        self.type_info = type_info
+        self.type_info = _type(name, type_info)
+        self.ttl_config: StateTtlConfig | None = None
+        self.migration: Callable[[Any], Any] | None = None
 
     def get_name(self) -> str:
         """The state's name, unique within its operator."""
         return self.name
 
+    def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
+        """Let entries of this state expire, also those that a checkpoint holds already."""
+        if not isinstance(ttl_config, StateTtlConfig):
+            raise ProgramError(
+                f"enable_time_to_live of state {self.name!r} needs a StateTtlConfig, got "
+                f"{ttl_config!r}. Make one: StateTtlConfig.new_builder(Time.hours(1)).build()."
+            )
+        self.ttl_config = ttl_config
+
+    def migrate_with(self, function: Callable[[Any], Any]) -> Self:
+        """Convert values (or list elements, or map values) of a type that this program can no
+        longer read. ``function`` is given them as plain data, dataclasses as dicts of their fields,
+        and returns values of today's type; it is called when an old value is read, so it must stay
+        in the program as long as old values may be stored. Returns the descriptor."""
+        self.migration = function
+        return self
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
+
+
+def _type(name: str, given: Any) -> TypeInformation | None:
+    """A declared type: PyFlink's Types, or a Python annotation."""
+    if given is None:
+        return None
+    found = infer_type(given)
+    if isinstance(found, PickledBytesTypeInfo):
+        if isinstance(given, TypeInformation) or given is Any or isinstance(given, type):
+            return None
+        raise ProgramError(
+            f"The type of state {name!r} must be one of Types, such as Types.LONG(), or a Python "
+            f"type, such as int or a dataclass, got {given!r}."
+        )
+    return found
 
 
 class ValueStateDescriptor(StateDescriptor):
     """Describes a state of one value per key."""
 
-    def __init__(self, name: str, value_type_info: TypeInformation | None = None) -> None:
+    def __init__(self, name: str, value_type_info: TypeInformation | Any = None) -> None:
         super().__init__(name, value_type_info)
 
 
 class ListStateDescriptor(StateDescriptor):
     """Describes a state of a list per key."""
 
-    def __init__(self, name: str, elem_type_info: TypeInformation | None = None) -> None:
+    def __init__(self, name: str, elem_type_info: TypeInformation | Any = None) -> None:
         super().__init__(name, elem_type_info)
 
 
@@ -56,31 +93,53 @@ class MapStateDescriptor(StateDescriptor):
     def __init__(
         self,
         name: str,
-        key_type_info: TypeInformation | None = None,
-        value_type_info: TypeInformation | None = None,
+        key_type_info: TypeInformation | Any = None,
+        value_type_info: TypeInformation | Any = None,
     ) -> None:
         super().__init__(name, value_type_info)
-        self.key_type_info = key_type_info
+        self.key_type_info = _type(name, key_type_info)
+
+
+class SetStateDescriptor(StateDescriptor):
+    """Describes a state of a set per key."""
+
+    def __init__(self, name: str, elem_type_info: TypeInformation | Any = None) -> None:
+        super().__init__(name, elem_type_info)
+
+
+class BagStateDescriptor(StateDescriptor):
+    """Describes a state of a bag per key: elements may occur several times, order means nothing."""
+
+    def __init__(self, name: str, elem_type_info: TypeInformation | Any = None) -> None:
+        super().__init__(name, elem_type_info)
 
 
 class ReducingStateDescriptor(StateDescriptor):
     """Describes a state that combines all values added to a key into one of their type."""
 
     def __init__(
-        self, name: str, reduce_function: Any, type_info: TypeInformation | None = None
+        self, name: str, reduce_function: Any, type_info: TypeInformation | Any = None
     ) -> None:
         super().__init__(name, type_info)
         self.reduce_function = reduce_function
+
+    def get_reduce_function(self) -> Any:
+        """The function that combines two values."""
+        return self.reduce_function
 
 
 class AggregatingStateDescriptor(StateDescriptor):
     """Describes a state that aggregates all values added to a key."""
 
     def __init__(
-        self, name: str, agg_function: Any, state_type_info: TypeInformation | None = None
+        self, name: str, agg_function: Any, state_type_info: TypeInformation | Any = None
     ) -> None:
         super().__init__(name, state_type_info)
         self.agg_function = agg_function
+
+    def get_agg_function(self) -> Any:
+        """The function that aggregates."""
+        return self.agg_function
 
 
 class State(ABC):
@@ -103,7 +162,23 @@ class ValueState(State, Generic[T]):
         """Set the current key's value; None clears it."""
 
 
-class ListState(State, Generic[T]):
+class AppendingState(State, Generic[IN, OUT]):
+    """A state that values are added to, and that gives what became of them."""
+
+    @abstractmethod
+    def get(self) -> OUT | None:
+        """What the current key's state has come to."""
+
+    @abstractmethod
+    def add(self, value: IN) -> None:
+        """Add a value."""
+
+
+class MergingState(AppendingState[IN, OUT]):
+    """An appending state of which two can be made one."""
+
+
+class ListState(MergingState[T, Iterable[T]], Generic[T]):
     """A list per key. Adding never reads."""
 
     @abstractmethod
@@ -242,7 +317,65 @@ class BroadcastState(ReadOnlyBroadcastState[K, V]):
         self.remove(key)
 
 
-class ReducingState(State, Generic[T]):
+class SetState(State, Generic[T]):
+    """A set per key. Adding and removing never read, and cost one element however large the set
+    is; elements are listed in an order that depends on nothing but themselves."""
+
+    @abstractmethod
+    def add(self, value: T) -> None:
+        """Put an element in; nothing changes if it is there."""
+
+    @abstractmethod
+    def add_all(self, values: Iterable[T]) -> None:
+        """Put elements in."""
+
+    @abstractmethod
+    def remove(self, value: T) -> None:
+        """Take an element out, if it is there."""
+
+    @abstractmethod
+    def contains(self, value: T) -> bool:
+        """Whether an element is in the current key's set; reads that element only."""
+
+    @abstractmethod
+    def get(self) -> Iterable[T]:
+        """All elements of the current key's set."""
+
+    @abstractmethod
+    def is_empty(self) -> bool:
+        """Whether the current key's set has no elements."""
+
+    def __contains__(self, value: T) -> bool:
+        return self.contains(value)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.get())
+
+
+class BagState(State, Generic[T]):
+    """A bag per key: a list whose order nobody relies on. Adding never reads."""
+
+    @abstractmethod
+    def add(self, value: T) -> None:
+        """Put an element in, once more if it is there."""
+
+    @abstractmethod
+    def add_all(self, values: Iterable[T]) -> None:
+        """Put elements in."""
+
+    @abstractmethod
+    def get(self) -> Iterable[T]:
+        """All elements of the current key's bag, each as often as it was added."""
+
+    @abstractmethod
+    def is_empty(self) -> bool:
+        """Whether the current key's bag has no elements."""
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.get())
+
+
+class ReducingState(MergingState[T, T], Generic[T]):
     """All values added to a key, reduced to one."""
 
     @abstractmethod
@@ -254,7 +387,7 @@ class ReducingState(State, Generic[T]):
         """Reduce a value into the state."""
 
 
-class AggregatingState(State, Generic[IN, OUT]):
+class AggregatingState(MergingState[IN, OUT]):
     """All values added to a key, aggregated."""
 
     @abstractmethod

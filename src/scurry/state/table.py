@@ -11,22 +11,30 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Iterator
+from functools import lru_cache
+from itertools import repeat
 from typing import Any
 
-from scurry.common.errors import KeyTypeError, StateError
-from scurry.common.keys import canonical, form_of, stable_hash
+import numpy as np
+
+from scurry.common.errors import KeyTypeError
+from scurry.common.keys import canonical, form_of, stable_hash, stable_hash_int64
 from scurry.state.encoding import IMMUTABLE, decode, encode
-from scurry.state.journal import Change
-from scurry.state.local import LocalStore
+from scurry.state.journal import Change, RecordReader, stored_key
+from scurry.state.records import RecordCodec, head_of
 from scurry.state.states import ValueState
+from scurry.state.ttl import Sweeper
 from scurry.windowing.windows import TimeWindow, WindowKey
 
 #: Stands for "not looked up yet"; None is a user's value meaning "nothing there".
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
-_KEEP = 200_000
+#: Decoded entries that a table keeps from one micro-batch to the next, unless told otherwise.
+CACHE_ENTRIES = 100_000
 _LONG_FORM = 300
 _SPAN = struct.Struct(">QQ")
 _BIAS = 1 << 63
+#: Keys that tell whether an operator reads, and micro-batches after which it is found out again.
+_LEARN_FROM, _LEARN_AGAIN = 1000, 64
 
 
 class KeyScope:
@@ -38,6 +46,8 @@ class KeyScope:
         self.key: Any = None
 
 
+# typed, because a window key equals the plain tuple of its parts
+@lru_cache(maxsize=1 << 16, typed=True)
 def address(key: Any, max_parallelism: int) -> bytes:
     """Where the records of ``key`` live in a table: its key group, then its canonical form."""
     if type(key) is WindowKey:
@@ -45,6 +55,21 @@ def address(key: Any, max_parallelism: int) -> bytes:
     return (stable_hash(key) % max_parallelism).to_bytes(2, "big") + form_of(key)
 
 
+def addresses(keys: list[Any], max_parallelism: int) -> list[bytes]:
+    """:func:`address` of many keys; whole numbers are hashed as a column."""
+    if set(map(type, keys)) == {int}:
+        try:
+            groups = stable_hash_int64(np.array(keys, dtype=np.int64)) % np.uint64(max_parallelism)
+        except OverflowError:
+            return [address(key, max_parallelism) for key in keys]
+        prefixes = [group.to_bytes(2, "big") + b"i" for group in range(max_parallelism)]
+        return [
+            prefixes[group] + b"%d" % key for group, key in zip(groups.tolist(), keys, strict=True)
+        ]
+    return [address(key, max_parallelism) for key in keys]
+
+
+@lru_cache(maxsize=1 << 16, typed=True)
 def prefix_of(key: Any, max_parallelism: int) -> bytes:
     """The beginning of the addresses of a key that has many records: no other key's begin so.
 
@@ -88,24 +113,83 @@ def unpack_record(record: bytes) -> tuple[Any, Any]:
 
 
 class StateTable:
-    """One named state of one operator in one slot."""
+    """One named state of one operator in one slot.
 
-    def __init__(self, name: str, store: LocalStore, max_parallelism: int) -> None:
+    In memory are the entries used in the current micro-batch, and between micro-batches at most
+    ``cache`` of them.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        store: RecordReader,
+        max_parallelism: int,
+        codec: RecordCodec | None = None,
+        sweeper: Sweeper | None = None,
+        cache: int = CACHE_ENTRIES,
+    ) -> None:
         self.name = name
         self.live: dict[Any, Any] = {}
         self.dirty: dict[Any, None] = {}
+        self.codec = RecordCodec(name) if codec is None else codec
+        self.sweeper = sweeper
+        self._cache = cache
         self._store = store
         self._max_parallelism = max_parallelism
         self._addresses: dict[Any, bytes] = {}
         self._mutable: dict[Any, bytes] = {}
+        #: whether most keys are read; None: to be found out by counting
+        self._habit: bool | None = None
+        self._rests = False
+        self._loads = self._fetched = self._handled = self._awaited = self._since = 0
+
+    def prefetch(self, keys: list[Any]) -> None:
+        """Bring the stored values of ``keys`` into :attr:`live` at once, if experience says that
+        most of them will be asked for."""
+        self._handled += len(keys)
+        if self._rests:
+            return
+        missing = list(set(keys).difference(self.live))
+        if self._habit is None:
+            self._awaited += len(missing)
+        elif self._habit and missing:
+            self._fetched += len(missing)
+            records = self._store.get_many(self.name, self._address_all(missing))
+            values = self.codec.unpack_all(records)
+            self.live.update(zip(missing, values, strict=True))
+            if not IMMUTABLE.issuperset(map(type, values)):
+                fixed = self.codec.fixed
+                for key, value, record in zip(missing, values, records, strict=True):
+                    if record is not None and not fixed(value):
+                        self._mutable[key] = record
+
+    def _address_all(self, keys: list[Any]) -> list[bytes]:
+        known = self._addresses
+        unknown = [key for key in keys if key not in known]
+        if unknown:
+            known.update(zip(unknown, addresses(unknown, self._max_parallelism), strict=True))
+        return list(map(known.__getitem__, keys))
+
+    def _learn(self) -> None:
+        """Find out, now and then, whether the operator reads what it handles, and whether that
+        is in memory already."""
+        self._rests = (self._loads + self._fetched) * 8 < self._handled
+        if self._habit is None and self._awaited >= _LEARN_FROM:
+            self._habit, self._since = self._loads * 2 >= self._awaited, 0
+        elif self._habit is not None:
+            self._since += 1
+            if self._since >= _LEARN_AGAIN:
+                self._habit = None
+        self._loads = self._fetched = self._handled = self._awaited = 0
 
     def load(self, key: Any) -> Any:
         """The stored value of ``key`` (None if there is none), now in :attr:`live`."""
+        self._loads += 1
         record = self._store.get(self.name, self._address(key))
         value = None
         if record is not None:
-            value = unpack_record(record)[1]
-            if type(value) not in IMMUTABLE:
+            value = self.codec.unpack(record)
+            if not self.codec.fixed(value):
                 self._mutable[key] = record
         self.live[key] = value
         return value
@@ -118,32 +202,47 @@ class StateTable:
 
     def changes(self) -> Iterator[Change]:
         """What changed since the last commit, as bytes."""
-        for key in self.dirty:
-            value = self.live[key]
-            record = None if value is None else self._record(key, value)
-            yield self.name, self._address(key), record
+        return with_expired(self._changes(), self.sweeper)
+
+    def _changes(self) -> Iterator[Change]:
+        name, pack, live, where = self.name, self.codec.pack, self.live, self._address
+        keys = list(self.dirty)
+        records = self.codec.pack_all(keys, list(map(live.__getitem__, keys)))
+        yield from zip(repeat(name), self._address_all(keys), records, strict=False)
         for key, before in self._mutable.items():
             if key not in self.dirty:
-                record = self._record(key, self.live[key])
+                record = pack((key,), live[key])
                 if record != before:
-                    yield self.name, self._address(key), record
-
-    def _record(self, key: Any, value: Any) -> bytes:
-        try:
-            return pack_record(key, value)
-        except StateError as failure:
-            state = self.name.replace("\x1f", "', state '")
-            raise StateError(f"In operator '{state}': {failure}") from failure
+                    yield name, where(key), record
 
     def settle(self) -> None:
         """After a commit: keep what may be kept for the next batch."""
+        self._learn()
+        if self.sweeper is not None and self.sweeper.take_found():
+            self.forget()
+        if len(self.live) > self._cache:
+            self._keep_recent()
         self.dirty.clear()
         self._mutable.clear()
-        if len(self.live) > _KEEP:
-            self.forget()
-            return
-        for key in [k for k, v in self.live.items() if type(v) not in IMMUTABLE]:
+        for key in self._loose():
             del self.live[key]
+
+    def _loose(self) -> list[Any]:
+        """Keys whose values somebody could change in place."""
+        if self.codec.stamped:
+            fixed = self.codec.fixed
+            return [k for k, v in self.live.items() if v is not None and not fixed(v)]
+        return [k for k, v in self.live.items() if type(v) not in IMMUTABLE]
+
+    def _keep_recent(self) -> None:
+        recent = self.dirty if len(self.dirty) <= self._cache else ()
+        kept = [(key, self.live[key], self._addresses.get(key)) for key in recent]
+        self.live.clear()
+        self._addresses.clear()
+        for key, value, where in kept:
+            self.live[key] = value
+            if where is not None:
+                self._addresses[key] = where
 
     def forget(self) -> None:
         """Drop everything decoded; the store below is asked again."""
@@ -154,13 +253,28 @@ class StateTable:
 
     def items(self) -> Iterator[tuple[Any, Any]]:
         """All keys and values, uncommitted changes included."""
+        plain = self.codec.plain
         for _, record in self._store.scan(self.name):
-            key, value = unpack_record(record)
+            key = head_of(record)[0]
             if key not in self.live:
-                yield key, value
+                yield key, plain(self.codec.unpack(record))
         for key, value in self.live.items():
             if value is not None:
-                yield key, value
+                yield key, plain(value)
+
+
+def with_expired(changes: Iterator[Change], sweeper: Sweeper | None) -> Iterator[Change]:
+    """``changes``, and the removal of some records that have expired."""
+    if sweeper is None:
+        yield from changes
+        return
+    written = set()
+    for change in changes:
+        written.add(stored_key(change[1]))
+        yield change
+    for where in sweeper.expired(len(written)):
+        if where not in written:
+            yield sweeper.table, where, None
 
 
 class TableValueState(ValueState[Any]):

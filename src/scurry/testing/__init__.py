@@ -2,8 +2,9 @@
 
 Three ways to test, from the smallest to the real thing:
 
-* :class:`OperatorHarness` runs one function on a virtual clock: elements, watermarks and processing
-  time go in; records, side outputs, state and timers can be looked at.
+* :class:`OperatorHarness`, for two inputs :class:`TwoInputHarness`, runs one function on a virtual
+  clock: elements, watermarks and processing time go in; records, side outputs, state and timers can
+  be looked at.
 * :func:`run_local` and :func:`collect_local` run a whole program in this process, with no JVM, the
   input cut into micro-batches as told, restarting or crashing between them if wanted.
 * :func:`scurry.testing.spark.collect_on_spark` runs the same program on a local Spark.
@@ -20,5 +21,13 @@ from __future__ import annotations
 from scurry.testing.local import LocalJob, collect_local, run_local
 from scurry.testing.operator_harness import OperatorHarness
 from scurry.testing.sinks import ListSink
+from scurry.testing.two_input_harness import TwoInputHarness
 
-__all__ = ["ListSink", "LocalJob", "OperatorHarness", "collect_local", "run_local"]
+__all__ = [
+    "ListSink",
+    "LocalJob",
+    "OperatorHarness",
+    "TwoInputHarness",
+    "collect_local",
+    "run_local",
+]

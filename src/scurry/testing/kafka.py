@@ -110,14 +110,16 @@ class KafkaBroker:
         """The broker's process, while it runs."""
         return None if self._process is None else self._process.pid
 
-    def start(self) -> KafkaBroker:
-        """Start the broker, on the data it had; returns when clients can use it."""
+    def start(self, owner: int | None = None) -> KafkaBroker:
+        """Start the broker, on the data it had; returns when clients can use it. It is stopped
+        when the process ``owner``, this one if not given, is gone."""
         jars = kafka_jars()
         properties = self.directory / "server.properties"
         if not properties.exists():
             properties.write_text("".join(f"{k}={v}\n" for k, v in self._properties().items()))
             self._java(jars, "kafka.tools.StorageTool", "format", "-t", _CLUSTER, "-c").wait()
         self._process = self._java(jars, "kafka.Kafka")
+        _stop_with(owner or os.getpid(), self._process.pid)
         self._await_ready()
         return self
 
@@ -206,7 +208,9 @@ def shared_broker(directory: Path) -> Iterator[str]:
         if note.exists():
             held = json.loads(note.read_text())
         else:
-            broker = KafkaBroker(directory / "broker").start()
+            # a process of pytest-xdist may end before the others that use the broker
+            owner = os.getppid() if os.environ.get("PYTEST_XDIST_WORKER") else os.getpid()
+            broker = KafkaBroker(directory / "broker").start(owner)
             held = {"address": broker.bootstrap_servers, "pid": broker.pid, "users": 0}
         held["users"] += 1
         note.write_text(json.dumps(held))
@@ -235,6 +239,18 @@ def private_broker(settings: dict[str, str] | None = None) -> Iterator[KafkaBrok
         print(f"the broker's log is kept in {broker.log}")
         raise
     shutil.rmtree(directory, ignore_errors=True)
+
+
+def _stop_with(owner: int, broker: int) -> None:
+    """Stop ``broker`` when ``owner`` has ended, however it did."""
+    watch = f"while kill -0 {owner} && kill -0 {broker}; do sleep 1; done; kill {broker}"
+    subprocess.Popen(
+        ["sh", "-c", watch],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
 
 
 @contextmanager

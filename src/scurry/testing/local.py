@@ -29,8 +29,7 @@ from scurry.runtime.metrics import MetricTotals
 from scurry.runtime.report import decode_operators, decode_report
 from scurry.runtime.specs import JobSpec
 from scurry.state.journal import MemoryJournal
-from scurry.state.local import LocalStore
-from scurry.state.slot_store import SlotStore
+from scurry.state.slot_store import Store
 from scurry.testing.sinks import ListSink
 
 _PLENTY = 1 << 40
@@ -56,7 +55,7 @@ class LocalJob:
             sink.start(CommitterContext(uid, identity))
             sink.recover(0)
         self._journals: dict[tuple[int, int], MemoryJournal] = {}
-        self._stores: dict[tuple[int, int], LocalStore] = {}
+        self._stores: dict[tuple[int, int], Store] = {}
         self._hosts: dict[tuple[int, int], SlotHost] = {}
         self._ingress: dict[int, IngressTask] = {}
         self._metrics = MetricTotals()
@@ -158,10 +157,11 @@ class LocalJob:
     def _host(self, stage: int, slot: int) -> SlotHost:
         place = (stage, slot)
         if place not in self._hosts:
-            if place not in self._stores:
-                self._stores[place] = LocalStore(Path(self._directory.name) / f"{stage}-{slot}")
             job = self._load()
-            store = SlotStore(self._stores[place], job.max_parallelism)
+            if place not in self._stores:
+                path = Path(self._directory.name) / f"{stage}-{slot}"
+                self._stores[place] = job.state.local_store(path)
+            store = job.state.slot_store(self._stores[place], job.max_parallelism)
             self._hosts[place] = SlotHost(job, stage, slot, store)
         return self._hosts[place]
 

@@ -122,14 +122,18 @@ class OperatorHarness:
 
     def process_element(self, value: Any, timestamp: int | None = None) -> None:
         """An element arrives."""
+        self._operator.process(self._single(value, timestamp, self._select))
+
+    def _single(
+        self, value: Any, timestamp: int | None, select: Callable[[Any], Any] | None
+    ) -> Batch:
         stamp = NO_TIMESTAMP if timestamp is None else timestamp
-        batch = Batch(
+        return Batch(
             [value],
-            keys=None if self._select is None else [freeze(self._select(value))],
+            keys=None if select is None else [freeze(select(value))],
             ts=np.array([stamp], dtype=np.int64),
             wm=np.array([self._watermark], dtype=np.int64),
         )
-        self._operator.process(batch)
 
     def process_watermark(self, watermark: int) -> None:
         """The watermark arrives; due event-time timers fire."""

@@ -15,7 +15,7 @@ from scurry.common.serializer import TypeSerializer
 from scurry.common.time import TimeSpan, milliseconds_of
 from scurry.windowing.assigners import MergingWindowAssigner
 from scurry.windowing.basic_triggers import EventTimeTrigger, ProcessingTimeTrigger
-from scurry.windowing.time_windows import event_timestamp
+from scurry.windowing.time_windows import bounded, event_timestamp
 from scurry.windowing.triggers import Trigger
 from scurry.windowing.windows import TimeWindow, TimeWindowSerializer
 
@@ -89,7 +89,7 @@ class _DynamicGap(SessionWindows):
 class _EventTime(SessionWindows):
     def assign_windows(self, element: Any, timestamp: int, context: Any) -> list[TimeWindow]:
         start = event_timestamp(timestamp, self)
-        return [TimeWindow(start, start + self.gap_of(element))]
+        return [bounded(start, self.gap_of(element))]
 
     def get_default_trigger(self, env: Any) -> Trigger[Any, TimeWindow]:
         return EventTimeTrigger()
@@ -101,7 +101,7 @@ class _EventTime(SessionWindows):
 class _ProcessingTime(SessionWindows):
     def assign_windows(self, element: Any, timestamp: int, context: Any) -> list[TimeWindow]:
         start = context.get_current_processing_time()
-        return [TimeWindow(start, start + self.gap_of(element))]
+        return [bounded(start, self.gap_of(element))]
 
     def get_default_trigger(self, env: Any) -> Trigger[Any, TimeWindow]:
         return ProcessingTimeTrigger()

@@ -13,7 +13,7 @@ from scurry.common.time import TimeSpan, milliseconds_of
 from scurry.windowing.assigners import WindowAssigner
 from scurry.windowing.basic_triggers import EventTimeTrigger, ProcessingTimeTrigger
 from scurry.windowing.triggers import Trigger
-from scurry.windowing.windows import TimeWindow, TimeWindowSerializer
+from scurry.windowing.windows import END_OF_TIME, TimeWindow, TimeWindowSerializer
 
 #: The timestamp of an element that has none.
 NO_TIMESTAMP = -(1 << 63)
@@ -42,7 +42,7 @@ class AlignedWindows(WindowAssigner[Any, TimeWindow]):
         """The windows that contain an instant, the latest first."""
         size, slide = self.size, self.slide
         last = time - (time - self.offset) % slide
-        return [TimeWindow(start, start + size) for start in range(last, time - size, -slide)]
+        return [bounded(start, size) for start in range(last, time - size, -slide)]
 
     def get_window_serializer(self) -> TypeSerializer[TimeWindow]:
         return TimeWindowSerializer()
@@ -51,6 +51,11 @@ class AlignedWindows(WindowAssigner[Any, TimeWindow]):
         slide = "" if self.slide == self.size else f", slide {self.slide} ms"
         offset = f", offset {self.offset} ms" if self.offset else ""
         return f"{type(self).__name__}({self.size} ms{slide}{offset})"
+
+
+def bounded(start: int, size: int) -> TimeWindow:
+    """The window of that size; one that would reach past the last instant there is ends there."""
+    return TimeWindow(start, min(start + size, END_OF_TIME + 1))
 
 
 def event_timestamp(timestamp: int, assigner: object) -> int:

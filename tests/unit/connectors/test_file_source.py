@@ -24,13 +24,19 @@ from scurry.connectors.files.formats import FileFormat, MalformedFileError
 from scurry.connectors.files.source import FileSource
 from scurry.connectors.parquet import ParquetSource
 from scurry.datastream import StreamExecutionEnvironment
-from scurry.datastream.connectors.file_system import FileEnumeratorProvider, StreamFormat
+from scurry.datastream.connectors.file_system import (
+    DEAD_LETTERS,
+    FileEnumeratorProvider,
+    StreamFormat,
+)
 from scurry.datastream.formats.avro import AvroReaderFormat, AvroSchema
 from scurry.datastream.formats.csv import CsvReaderFormat, CsvSchema
 from scurry.datastream.formats.json import JsonLinesFormat
 from scurry.datastream.formats.parquet import ParquetColumnarRowInputFormat
 from scurry.functions.source import Source, SourceEnumerator
 from scurry.testing import collect_local
+from scurry.testing.local import run_local
+from scurry.testing.sinks import ListSink
 
 TEXT = StreamFormat.text_line_format()
 
@@ -580,3 +586,30 @@ def test_formats_travel(tmp_path: Path) -> None:
     ]
     for make in forms:
         assert type(pickle.loads(pickle.dumps(make()))) is type(make())
+
+
+def test_malformed_records_become_dead_letters_and_none_is_lost(tmp_path: Path) -> None:
+    lines = [f"{n},n{n}" if n % 7 else f"bad {n}" for n in range(100)]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(2)
+    source = csv(tmp_path, people()).set_bad_records("dead-letter").build()
+    stream = env.from_source(source)
+    good, bad = ListSink(), ListSink()
+    stream.sink_to(good)
+    stream.get_side_output(DEAD_LETTERS).sink_to(bad)
+    run_local(env, cuts=9, crash=[1])
+    assert [row.id for row in good.values] == [n for n in range(100) if n % 7]
+    assert [letter.record for letter in bad.values] == [
+        f"bad {n}\n".encode() for n in range(0, 100, 7)
+    ]
+    assert [letter.line for letter in bad.values] == list(range(1, 101, 7))
+    letter = bad.values[1]
+    assert (letter.path, letter.offset) == (str(tmp_path / "a.csv"), len("\n".join(lines[:7])) + 1)
+    assert "not a record of this schema" in letter.error
+
+
+def test_what_set_bad_records_refuses(tmp_path: Path) -> None:
+    with pytest.raises(ProgramError, match="takes 'fail' or 'dead-letter', got 'ignore'"):
+        text(tmp_path).set_bad_records("ignore")
+    with pytest.raises(ProgramError, match="such files end the job"):
+        avro(tmp_path).set_bad_records("dead-letter")

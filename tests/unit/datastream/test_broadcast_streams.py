@@ -24,7 +24,10 @@ from scurry.datastream.state import (
     ReducingStateDescriptor,
     ValueStateDescriptor,
 )
+from scurry.runtime.broadcast import broadcast_table
+from scurry.state.slot_store import SlotStore
 from scurry.testing import ListSink, collect_local, run_local
+from scurry.testing.local import LocalJob
 
 RULES = MapStateDescriptor("rules")
 SIDE = OutputTag("side")
@@ -96,6 +99,23 @@ def test_rules_survive_restarts() -> None:
         events.connect(rules.broadcast(RULES)).process(Match()), cuts=1, restart=[2, 4], crash=[3]
     )
     assert found == [(9, ["a", "b"])] * 4
+
+
+def test_all_slots_hold_the_same_rules() -> None:
+    env = environment(3)
+    events, rules = split(env, [("b", 3), 1, 2, ("a", 1), 3, ("c", 9), ("b", None), 4])
+    stream = events.connect(rules.broadcast(RULES)).process(Match()).uid("match")
+    stream.sink_to(ListSink())
+    with LocalJob(env._compile(None)) as job:
+        while not job.done:
+            job.crash_step(3)
+            job.restart(lose_local_state=True)
+        held = []
+        for place, store in job._stores.items():
+            slot = SlotStore(store, 128)
+            slot.begin(job._journals[place])
+            held.append(list(broadcast_table(slot, "match", "rules").items()))
+    assert held == [[("a", 1), ("c", 9)]] * 3
 
 
 @dataclass

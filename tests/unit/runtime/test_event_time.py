@@ -10,7 +10,7 @@ import pytest
 from scurry.common import Duration, WatermarkStrategy
 from scurry.common.errors import FunctionError
 from scurry.common.watermark_strategy import WatermarkGenerator, WatermarkOutput
-from scurry.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from scurry.datastream import KeyedProcessFunction, OutputTag, StreamExecutionEnvironment
 from scurry.datastream.functions import ReadPlan, ReadRange, Source, SourceBatch, SourceEnumerator
 from scurry.testing import ListSink, LocalJob, collect_local
 
@@ -200,3 +200,24 @@ def test_alignment_holds_back_the_source_that_runs_ahead() -> None:
             assert ahead <= 100 + 200, "one step beyond the drift at most"
     assert max(reached["slow"]) == 450
     assert max(reached["fast"]) == 600
+
+
+def test_seconds_taken_for_milliseconds_are_pointed_out() -> None:
+    job, _ = scripted([{"a": [1_800_000_000, 1_800_000_060]}], ascending())
+    with job, pytest.warns(RuntimeWarning, match=r"look like seconds.*multiply by 1000"):
+        job.step()
+
+
+def test_an_event_from_the_far_future_goes_aside_and_leaves_the_watermark_alone() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(1)
+    tag = OutputTag("future")
+    strategy = ascending().with_future_bound(Duration.of_seconds(60), tag)
+    source = env.from_source(Scripted([{"a": [500, 9_000_000, 700]}]), strategy, "scripted")
+    near, far = ListSink(), ListSink()
+    source.key_by(lambda v: 0).process(ShowWatermark()).sink_to(near)
+    source.get_side_output(tag).sink_to(far)
+    with LocalJob(env._compile(None), clock=1000) as job:
+        job.step()
+    assert near.values == [(500, START), (700, 499), ("timer", 500)]
+    assert far.values == [9_000_000]

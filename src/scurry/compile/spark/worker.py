@@ -26,8 +26,7 @@ from scurry.runtime.host import SlotHost
 from scurry.runtime.ingress import IngressTask, decode_plan, plan_file
 from scurry.runtime.specs import JobSpec
 from scurry.state.journal import Journal
-from scurry.state.local import LocalStore
-from scurry.state.slot_store import SlotStore
+from scurry.state.slot_store import Store
 
 ENVELOPE_SCHEMA = pa.schema(
     [
@@ -99,30 +98,37 @@ def _adopt(kinds: list[type]) -> None:
 
 _ingress: dict[tuple[str, int], tuple[str, IngressTask]] = {}
 _hosts: dict[tuple[str, int, int], tuple[str, SlotHost]] = {}
-_stores: dict[str, LocalStore] = {}
+_stores: dict[str, Store] = {}
 
 
 def run_ingress(payload: JobPayload, batch: int, number: int) -> Iterator[Envelope]:
     """Task ``number`` of the ingress in micro-batch ``batch``; there may be nothing for it."""
+    place = plan_file(payload.plans, batch, number)
     try:
-        plan = decode_plan(plan_file(payload.plans, batch, number).read_bytes())
+        plan = decode_plan(place.read_bytes())
     except FileNotFoundError:
-        return
-    place = (payload.checkpoint_id, number)
-    run_id, task = _ingress.get(place, ("", None))
+        if place.with_name("0").exists():
+            return
+        raise StateError(
+            f"The plan of micro-batch {batch} is missing from {place.parent}. It must be on a file "
+            "system that the driver and all executors share, under the same path; "
+            "if it is, somebody has deleted it."
+        ) from None
+    home = (payload.checkpoint_id, number)
+    run_id, task = _ingress.get(home, ("", None))
     try:
         if task is None or run_id != payload.run_id or task.stale(plan):
             task = IngressTask(payload.load(), number)
-            _ingress[place] = (payload.run_id, task)
+            _ingress[home] = (payload.run_id, task)
         yield from task.run(plan)
     except FunctionError as failure:
-        _ingress.pop(place, None)
+        _ingress.pop(home, None)
         raise WorkerFailure(f"{failure.to_wire()} {failure}") from failure
     except BaseException:
-        _ingress.pop(place, None)
+        _ingress.pop(home, None)
         raise
     if plan.final:
-        _ingress.pop(place, None)
+        _ingress.pop(home, None)
 
 
 def run_host(
@@ -134,7 +140,7 @@ def run_host(
     try:
         if host is None or run_id != payload.run_id or host.stale(journal):
             job = payload.load()
-            store = SlotStore(_local_store(job, *place), job.max_parallelism)
+            store = job.state.slot_store(_local_store(job, *place), job.max_parallelism)
             host = SlotHost(job, stage, slot, store)
             _hosts[place] = (payload.run_id, host)
         yield from host.run(envelopes, journal)
@@ -151,13 +157,16 @@ def local_root(configured: str) -> str:
     return os.path.join(configured or tempfile.gettempdir(), f"scurry-{os.getuid()}")
 
 
-def _local_store(job: JobSpec, checkpoint_id: str, stage: int, slot: int) -> LocalStore:
-    path = Path(local_root(job.local_root)) / checkpoint_id / f"{stage}-{slot}"
+def _local_store(job: JobSpec, checkpoint_id: str, stage: int, slot: int) -> Store:
+    name = f"{stage}-{slot}-{job.state.backend}"
+    path = Path(local_root(job.local_root)) / checkpoint_id / name
     store = _stores.get(str(path))
     if store is None:
         _forget_ended_jobs()
         own_directory(path.parent.parent)
-        store = _stores[str(path)] = LocalStore(path)
+        # also for a store in memory: when the driver has deleted it, the job has ended
+        path.mkdir(parents=True, exist_ok=True)
+        store = _stores[str(path)] = job.state.local_store(path)
     return store
 
 

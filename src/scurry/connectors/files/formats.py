@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from scurry.common.errors import ScurryError, shorten
@@ -22,6 +23,17 @@ class MalformedFileError(ScurryError):
     """A file, or a record in it, is not what its format says."""
 
 
+@dataclass(frozen=True)
+class FileDeadLetter:
+    """A record that is not what its format says: where it stands, its bytes, what is wrong."""
+
+    path: str
+    line: int
+    offset: int
+    record: bytes
+    error: str
+
+
 class FileFormat(ABC):
     """Reads the files of one format. It is pickled and sent to the workers."""
 
@@ -29,6 +41,8 @@ class FileFormat(ABC):
     splittable: bool = True
     #: whether records without a declared type are tuples instead of Rows
     as_tuples: bool = False
+    #: whether malformed records are handed out as rejected instead of failing the job
+    rejects: bool = False
 
     @property
     def type_info(self) -> TypeInformation | None:

@@ -21,6 +21,7 @@ from scurry.common.serialization import DeserializationSchema
 from scurry.common.type_information import TypeInformation
 from scurry.common.typeinfo import Types
 from scurry.connectors.files.formats import (
+    FileDeadLetter,
     MalformedFileError,
     StreamFormat,
     cannot_read,
@@ -153,8 +154,18 @@ class LineFormat(StreamFormat):
             numbered.append((at, record))
             at += len(record)
 
+        letters: list[FileDeadLetter] = []
+
         def refuse(item: tuple[int, bytes], failure: Exception) -> None:
-            raise self._malformed(path, *item, failure) from failure
+            letter = self._letter(path, *item, failure)
+            if not self.rejects:
+                raise MalformedFileError(
+                    f"{path!r}, line {letter.line} (byte {letter.offset}): {letter.error}: "
+                    f"{shown(letter.record)}. Mend the file and restart the job; or have such "
+                    'records sent to the side output DEAD_LETTERS, with set_bad_records("'
+                    'dead-letter").'
+                ) from failure
+            letters.append(letter)
 
         yield from salvage(
             numbered,
@@ -162,16 +173,13 @@ class LineFormat(StreamFormat):
             refuse,
             self.failures,
         )
+        if letters:
+            yield SourceBatch(rows=[], rejected=letters)
 
-    def _malformed(
-        self, path: str, offset: int, record: bytes, failure: Exception
-    ) -> MalformedFileError:
+    def _letter(self, path: str, offset: int, record: bytes, failure: Exception) -> FileDeadLetter:
         with open_stream(path) as file:
             line = 1 + sum(block.count(b"\n") for block in _blocks(file, offset))
-        return MalformedFileError(
-            f"{path!r}, line {line} (byte {offset}): {self.explain(failure)}: {shown(record)}. "
-            "Mend the file, then restart the job."
-        )
+        return FileDeadLetter(path, line, offset, record, self.explain(failure))
 
     #: what :meth:`parse` raises for a bad record
     failures: tuple[type[Exception], ...] = (ValueError,)

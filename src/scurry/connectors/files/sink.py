@@ -85,6 +85,7 @@ class FileSink(Sink):
         return _FileWriter(self._base, self._run, self._factory, self._assigner)
 
     def start(self, context: CommitterContext) -> None:
+        self._ended.set()
         self._committer = FileCommitter(
             self._base, context, self._factory, self._policy, self._names, self._run
         )

@@ -6,6 +6,7 @@ written down before, and a piece always gives the same records.
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -16,6 +17,7 @@ from scurry.common.type_information import TypeInformation
 from scurry.connectors.files.enumerators import MonitoredFiles, StaticFiles
 from scurry.connectors.files.formats import BulkFormat, FileFormat, StreamFormat
 from scurry.connectors.files.listing import local_path
+from scurry.functions.dead_letters import DEAD_LETTERS
 from scurry.functions.source import Json, Source, SourceBatch, SourceEnumerator
 
 #: Files beyond this many bytes are read in parts, side by side.
@@ -57,10 +59,14 @@ class FileSource(Source):
         paths: tuple[str, ...],
         interval_ms: int | None = None,
         split_size: int | None = SPLIT_BYTES,
+        rejects: bool = False,
     ) -> None:
         if not paths:
             raise ProgramError("A file source needs at least one path.")
-        self._format = form
+        self._format = copy.copy(form)
+        self._format.rejects = rejects
+        if rejects:
+            self.side_outputs = (DEAD_LETTERS,)
         self._roots = [local_path(path) for path in paths]
         for root in self._roots:
             if not os.path.exists(root):
@@ -105,6 +111,7 @@ class FileSourceBuilder:
         self._paths = paths
         self._interval_ms: int | None = None
         self._split_size: int | None = SPLIT_BYTES
+        self._rejects = False
 
     def monitor_continuously(self, discovery_interval: Duration) -> FileSourceBuilder:
         """Look for new files, and for more in known ones, every so often; the source never ends."""
@@ -137,9 +144,25 @@ class FileSourceBuilder:
         """Taken for the sake of programs that give one; there is only one kind."""
         return self
 
+    def set_bad_records(self, policy: str) -> FileSourceBuilder:
+        """What becomes of a line that cannot be decoded: ``"fail"`` ends the job, which is what
+        happens unless told otherwise; ``"dead-letter"`` sends it, as a :class:`FileDeadLetter`, to
+        the side output ``DEAD_LETTERS``."""
+        if policy not in ("fail", "dead-letter"):
+            raise ProgramError(f"set_bad_records takes 'fail' or 'dead-letter', got {policy!r}.")
+        if policy == "dead-letter" and isinstance(self._format, BulkFormat):
+            raise ProgramError(
+                "set_bad_records('dead-letter'): in Parquet and Avro files a damaged block has no "
+                "records that could be told apart; such files end the job."
+            )
+        self._rejects = policy == "dead-letter"
+        return self
+
     def build(self) -> FileSource:
         """The finished source."""
-        return FileSource(self._format, self._paths, self._interval_ms, self._split_size)
+        return FileSource(
+            self._format, self._paths, self._interval_ms, self._split_size, self._rejects
+        )
 
 
 def _checked(form: Any, kind: Any) -> FileFormat:

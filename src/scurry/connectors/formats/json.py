@@ -7,7 +7,7 @@ it is (a number written as text, say) is decoded again by the lenient rules of
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Annotated, Any
@@ -100,6 +100,9 @@ class JsonRowDeserializationSchema(DeserializationSchema):
     def _rows(self, structs: list[Any]) -> list[Any]:
         if not structs:
             return []
+        plain = isinstance(self._type, RowTypeInfo) and not any(self._finish)
+        if plain:
+            return Row.from_tuples(self._names, list(map(astuple, structs)))
         columns: list[Any] = list(zip(*map(astuple, structs), strict=True))
         for at, finish in enumerate(self._finish):
             if finish is not None:
@@ -185,7 +188,11 @@ class JsonRowSerializationSchema(SerializationSchema):
         return JsonRowSerializationSchema.Builder()
 
     def serialize(self, value: Any) -> bytes:
-        values = self._type.field_values(value)
+        values: Sequence[Any]
+        if type(value) is Row and value._names in (None, self._names):
+            values = value._values
+        else:
+            values = self._type.field_values(value)
         if len(values) != len(self._names):
             raise TypeMismatchError(
                 f"expected a row with the fields {list(self._names)}, got {describe(value)}"

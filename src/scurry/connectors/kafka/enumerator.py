@@ -8,6 +8,7 @@ there is simply nothing new until it does.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from scurry.functions.source import Json, ReadPlan, ReadRange, SourceEnumerator
 #: How long a new job waits for its first answer.
 _FIRST_ANSWER_SECONDS = 30.0
 _RETRY_SECONDS = 1.0
+_SHRUNK_SECONDS = 60.0
 #: The size of a record before any has been seen.
 _GUESSED_BYTES = 1024.0
 
@@ -63,9 +65,11 @@ class KafkaEnumerator(SourceEnumerator):
         self._servers = client.servers
         self._patience = Patience(client.servers, "plan the next micro-batch")
         self._last_error: Any = None
-        admin = client.with_defaults()
-        self._admin = make("AdminClient", {**admin, "error_cb": self._on_error})
-        self._lookup = OffsetLookup(self._admin, settings.group_id, settings.read_committed)
+        self._admin = make("AdminClient", {**client.with_defaults(), "error_cb": self._on_error})
+        consumer = client.with_defaults(enable_auto_commit="false")
+        self._lookup = OffsetLookup(
+            self._admin, consumer, settings.group_id, settings.read_committed
+        )
         self._known: list[KafkaTopicPartition] = []
         self._discovered = float("-inf")
         self._retry_at = 0.0
@@ -100,7 +104,7 @@ class KafkaEnumerator(SourceEnumerator):
     def _first_position(self) -> Json:
         self._discover()
         settings = self._settings
-        start = self._lookup.resolve(settings.starting, self._known)
+        start = self._lookup.starting(settings.starting, self._known)
         stop = None
         if settings.stopping is not None:
             stop = as_json(self._lookup.resolve(settings.stopping, self._known))
@@ -125,12 +129,39 @@ class KafkaEnumerator(SourceEnumerator):
             if is_hopeless(error):
                 raise JobError(f"Kafka at {self._servers} refuses: {error.str()}") from failure
             self._patience.waiting(error.str())
+            self._refresh()
             self._retry_at = time.monotonic() + _RETRY_SECONDS
+            return ReadPlan(position)
+        if self._has_shrunk(following, ends):
             return ReadPlan(position)
         self._patience.over()
         if stop is not None:
             ends = {p: min(end, stop[p]) for p, end in ends.items() if p in stop}
         return self._share(following, ends, stop, max_records)
+
+    def _refresh(self) -> None:
+        """Have the client ask who leads the partitions: it would go on asking with the leaders'
+        old epochs for ever, which brokers that were started anew refuse."""
+        from confluent_kafka import KafkaException
+
+        with contextlib.suppress(KafkaException):
+            self._admin.list_topics(timeout=_RETRY_SECONDS)
+
+    def _has_shrunk(self, following: Offsets, ends: Offsets) -> bool:
+        """Whether a partition ends before what has been read of it. A broker that has just been
+        started may say so for a moment; if it goes on, the topic is not what it was."""
+        for partition, end in ends.items():
+            at = following[partition]
+            if end < at:
+                what = f"{partition.label} ends at offset {end}, but was read up to {at}"
+                self._patience.waiting(what)
+                if self._patience.waited > _SHRUNK_SECONDS:
+                    raise JobError(
+                        f"{what}: the topic has been truncated or made anew. Start the job from "
+                        "an empty checkpoint directory."
+                    )
+                return True
+        return False
 
     def _take_in(self, following: Offsets, now: float, bounded: bool) -> None:
         """Add to ``following`` the partitions that have come into being: from their beginning, so
@@ -203,6 +234,9 @@ class KafkaEnumerator(SourceEnumerator):
     def committed(self, position: Json) -> None:
         if self._settings.commit_offsets:
             self._lookup.commit(from_json(position["next"]))
+
+    def close(self) -> None:
+        self._lookup.close()
 
 
 def as_json(offsets: Offsets) -> dict[str, dict[str, int]]:

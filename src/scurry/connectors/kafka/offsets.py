@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any
 
 from scurry.common.errors import ConfigurationError
+from scurry.connectors.kafka.client import make
 
 __all__ = ["KafkaOffsetResetStrategy", "KafkaOffsetsInitializer", "KafkaTopicPartition"]
 
@@ -86,15 +87,40 @@ class KafkaOffsetsInitializer:
 
 
 Offsets = dict[KafkaTopicPartition, int]
+#: How long brokers may take for an answer.
+_SECONDS = 3.0
 
 
 class OffsetLookup:
     """Asks the brokers for offsets, many partitions at a time."""
 
-    def __init__(self, admin: Any, group_id: str | None, read_committed: bool) -> None:
+    def __init__(
+        self, admin: Any, settings: dict[str, Any], group_id: str | None, read_committed: bool
+    ) -> None:
         self._admin = admin
+        self._settings = settings
         self._group_id = group_id
         self._read_committed = read_committed
+        self._consumer: Any = None
+
+    def starting(
+        self, initializer: KafkaOffsetsInitializer, partitions: list[KafkaTopicPartition]
+    ) -> Offsets:
+        """The same, for the start: an offset that the partition does not hold is replaced as the
+        strategy says."""
+        found = self.resolve(initializer, partitions)
+        if initializer.kind not in ("specific", "committed"):
+            return found
+        low, high = self.earliest(partitions), self.latest(partitions)
+        outside = [p for p in partitions if not low[p] <= found[p] <= high[p]]
+        if outside and initializer.reset is KafkaOffsetResetStrategy.NONE:
+            first = outside[0]
+            raise ConfigurationError(
+                f"{first.label} holds offsets {low[first]} to {high[first]}, not {found[first]}. "
+                "Start within them, or give a strategy for such partitions."
+            )
+        other = low if initializer.reset is KafkaOffsetResetStrategy.EARLIEST else high
+        return {**found, **{partition: other[partition] for partition in outside}}
 
     def resolve(
         self, initializer: KafkaOffsetsInitializer, partitions: list[KafkaTopicPartition]
@@ -142,7 +168,7 @@ class OffsetLookup:
         return {**found, **late}
 
     def _list(self, partitions: list[KafkaTopicPartition], spec: Any) -> Offsets:
-        from confluent_kafka import IsolationLevel, TopicPartition
+        from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
 
         if not partitions:
             return {}
@@ -152,31 +178,47 @@ class OffsetLookup:
             else IsolationLevel.READ_UNCOMMITTED
         )
         wanted = {TopicPartition(p.topic, p.partition): spec for p in partitions}
-        answers = self._admin.list_offsets(wanted, isolation_level=level, request_timeout=5)
+        answers = self._admin.list_offsets(wanted, isolation_level=level, request_timeout=_SECONDS)
+        try:
+            found = {place: answer.result(2 * _SECONDS) for place, answer in answers.items()}
+        except TimeoutError:
+            # the client's own limit does not always hold
+            error = KafkaError(KafkaError._TIMED_OUT, "no answer about offsets")
+            raise KafkaException(error) from None
         return {
-            KafkaTopicPartition(place.topic, place.partition): answer.result().offset
-            for place, answer in answers.items()
+            KafkaTopicPartition(place.topic, place.partition): answer.offset
+            for place, answer in found.items()
         }
 
     def committed(self, partitions: list[KafkaTopicPartition]) -> Offsets:
         """The group's offsets, for the partitions where it has any."""
-        from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+        from confluent_kafka import TopicPartition
 
         if not partitions or not self._group_id:
             return {}
         places = [TopicPartition(p.topic, p.partition) for p in partitions]
-        asked = [ConsumerGroupTopicPartitions(self._group_id, places)]
-        answers = self._admin.list_consumer_group_offsets(asked, request_timeout=5)
-        found = answers[self._group_id].result().topic_partitions
+        found = self._group().committed(places, timeout=_SECONDS)
         return {
             KafkaTopicPartition(at.topic, at.partition): at.offset for at in found if at.offset >= 0
         }
 
     def commit(self, offsets: Offsets) -> None:
         """Set the group's offsets, for those who watch it; does not wait for the answer."""
-        from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+        from confluent_kafka import TopicPartition
 
         if offsets and self._group_id:
             places = [TopicPartition(p.topic, p.partition, o) for p, o in offsets.items()]
-            asked = [ConsumerGroupTopicPartitions(self._group_id, places)]
-            self._admin.alter_consumer_group_offsets(asked, request_timeout=5)
+            self._group().commit(offsets=places, asynchronous=True)
+
+    def _group(self) -> Any:
+        """A consumer that never joins its group. The admin client could do the same, but librdkafka
+        crashes when it asks for a group's offsets while the group's coordinator moves."""
+        if self._consumer is None:
+            self._consumer = make("Consumer", {**self._settings, "group.id": self._group_id})
+        return self._consumer
+
+    def close(self) -> None:
+        """Wait for what is still under way."""
+        if self._consumer is not None:
+            self._consumer.close()
+            self._consumer = None

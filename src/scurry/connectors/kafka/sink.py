@@ -59,6 +59,8 @@ class KafkaSink(Sink):
         return DirectWriter(self._schema, self._settings)
 
     def start(self, context: CommitterContext) -> None:
+        if self._transactions is not None:
+            self._transactions.close()
         if self._transactional:
             name = f"{self._prefix}-{context.uid}"
             self._transactions = BatchTransactions(self._settings, name, context.checkpoint_id)

@@ -25,7 +25,8 @@ from scurry.connectors.kafka.client import (
 )
 from scurry.connectors.kafka.outgoing import Outgoing
 
-_CALL_SECONDS = 15.0
+#: How long one call may take before the wait for it is spoken of.
+_CALL_SECONDS = 2.0
 _RETRY_SECONDS = 0.5
 #: How long a starting job waits for the brokers before it goes on without having asked them.
 _START_SECONDS = 30.0
@@ -41,7 +42,8 @@ class BatchTransactions:
         self._checkpoint_id = checkpoint_id
         self._patience = Patience(settings.servers, "write a micro-batch")
         self._producer: Any = None
-        self._group: Any = None
+        #: stands for the group that holds the mark; it never joins it
+        self._consumer: Any = None
         self._last = -1
         self._began = 0.0
         self._reason: Any = None
@@ -92,11 +94,13 @@ class BatchTransactions:
                 "error_cb": self._on_error,
             },
         )
-        producer.init_transactions(_CALL_SECONDS)
-        if self._group is None:
-            consumer = make("Consumer", self._settings.with_defaults(group_id=self._name))
-            self._group = consumer.consumer_group_metadata()
-            consumer.close()
+        self._began = time.monotonic()
+        self._patiently(producer.init_transactions)
+        if self._consumer is None:
+            settings = self._settings.with_defaults(enable_auto_commit="false")
+            # reading committed, it waits for marks that are about to be
+            group = {"group.id": self._name, "isolation.level": "read_committed"}
+            self._consumer = make("Consumer", {**settings, **group})
         self._last = self._committed()
         self._producer = producer
 
@@ -104,21 +108,16 @@ class BatchTransactions:
         self._reason = error
 
     def _committed(self) -> int:
-        """The last batch of this checkpoint that is in Kafka, -1 if there is none."""
-        from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException
+        """The last batch of this checkpoint that is in Kafka, -1 if there is none. Its mark is with
+        whichever topic the batch was written to."""
+        from confluent_kafka import TopicPartition
 
-        admin = make("AdminClient", self._settings.with_defaults())
-        asked = [ConsumerGroupTopicPartitions(self._name)]
-        answer = admin.list_consumer_group_offsets(
-            asked, require_stable=True, request_timeout=_CALL_SECONDS
-        )
-        try:
-            places = answer[self._name].result().topic_partitions
-        except KafkaException as failure:
-            if failure.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:
-                return -1
-            raise
-        mine = [at.offset - 1 for at in places if at.metadata == self._checkpoint_id]
+        topics = self._consumer.list_topics(timeout=_CALL_SECONDS).topics
+        places = [TopicPartition(topic, 0) for topic in topics]
+        if not places:
+            return -1
+        found = self._consumer.committed(places, timeout=_CALL_SECONDS)
+        mine = [at.offset - 1 for at in found if at.metadata == self._checkpoint_id]
         return max(mine, default=-1)
 
     def _write(self, batch_id: int, parts: list[Outgoing]) -> None:
@@ -130,8 +129,31 @@ class BatchTransactions:
         for part in parts:
             part.send(producer)
         mark = TopicPartition(parts[0].some_topic, 0, batch_id + 1, self._checkpoint_id)
-        producer.send_offsets_to_transaction([mark], self._group, _CALL_SECONDS)
-        producer.commit_transaction(_CALL_SECONDS)
+        group = self._consumer.consumer_group_metadata()
+        self._patiently(producer.send_offsets_to_transaction, [mark], group)
+        self._patiently(producer.commit_transaction)
+
+    def _patiently(self, call: Any, *arguments: Any) -> None:
+        """Make a call that may be taken up again where it was left when its time is over, for as
+        long as a transaction lasts."""
+        from confluent_kafka import KafkaException
+
+        while True:
+            try:
+                call(*arguments, _CALL_SECONDS)
+            except KafkaException as failure:
+                error = failure.args[0]
+                if not error.retriable() or self._expired:
+                    raise
+                reason = error if self._reason is None else self._reason
+                self._patience.waiting(reason.str())
+            else:
+                return
+
+    @property
+    def _expired(self) -> bool:
+        """Whether the brokers may have given the transaction up by themselves."""
+        return time.monotonic() - self._began > 0.8 * _TRANSACTION_MS / 1000
 
     def _after_failure(self, failure: Any) -> None:
         """Decide whether to try again; the next attempt begins with a new producer, which finds
@@ -144,8 +166,7 @@ class BatchTransactions:
             KafkaError.INVALID_PRODUCER_EPOCH,
             KafkaError.PRODUCER_FENCED,
         )
-        expired = time.monotonic() - self._began > 0.8 * _TRANSACTION_MS / 1000
-        if fenced and not expired:
+        if fenced and not self._expired:
             raise JobError(
                 f"Another run of this job has taken over its transactions ({self._name!r}), so "
                 "this one ends. Run each job once, and give jobs that write to the same Kafka "
@@ -165,3 +186,6 @@ class BatchTransactions:
     def close(self) -> None:
         """Let go of the brokers."""
         self._drop()
+        if self._consumer is not None:
+            self._consumer.close()
+            self._consumer = None

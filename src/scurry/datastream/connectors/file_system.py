@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scurry.connectors.files.buckets import BucketAssigner
-from scurry.connectors.files.formats import BulkFormat, StreamFormat
+from scurry.connectors.files.formats import BulkFormat, FileDeadLetter, StreamFormat
 from scurry.connectors.files.rolling import (
     DefaultRollingPolicy,
     OnCheckpointRollingPolicy,
@@ -18,12 +18,15 @@ from scurry.connectors.files.source import (
     FileSplitAssignerProvider,
 )
 from scurry.connectors.files.writers import BulkWriterFactory
+from scurry.functions.dead_letters import DEAD_LETTERS
 
 __all__ = [
+    "DEAD_LETTERS",
     "BucketAssigner",
     "BulkFormat",
     "BulkWriterFactory",
     "DefaultRollingPolicy",
+    "FileDeadLetter",
     "FileEnumeratorProvider",
     "FileSink",
     "FileSource",

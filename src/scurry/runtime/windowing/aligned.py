@@ -27,12 +27,18 @@ from scurry.runtime.keyed_state import store_of
 from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.windowing.common import WindowingOperator
-from scurry.runtime.windowing.slices import ElementSlices, SliceTable, ValueSlices
+from scurry.runtime.windowing.slices import (
+    SLICED_ELEMENTS,
+    SLICED_VALUES,
+    ElementSlices,
+    SliceTable,
+    ValueSlices,
+)
 from scurry.state.table import MISSING
 from scurry.windowing.basic_triggers import EventTimeTrigger
 from scurry.windowing.panes import AccumulationMode, PaneTiming
 from scurry.windowing.spec import WindowSpec
-from scurry.windowing.time_windows import EventTimeAligned, event_timestamp
+from scurry.windowing.time_windows import EventTimeAligned, bounded, event_timestamp
 from scurry.windowing.windows import TimeWindow, WindowKey
 
 
@@ -57,6 +63,7 @@ class AlignedWindowOperator(WindowingOperator):
         self._size, self._slide = assigner.size, assigner.slide
         self._offset, self._lateness = assigner.offset, windowing.allowed_lateness
         self._combining = windowing.incremental is not None
+        self.content_table = SLICED_VALUES if self._combining else SLICED_ELEMENTS
         self._step = self._slide if self._combining else gcd(self._size, self._slide)
         self._sliding = self._size != self._slide
         #: heaps of the starts of windows that are to fire, and to be forgotten
@@ -69,15 +76,15 @@ class AlignedWindowOperator(WindowingOperator):
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
-        store, name = store_of(context), f"{self.spec.uid}\x1f#window-slices"
+        store, name = store_of(context), f"{self.spec.uid}\x1f{self.content_table}"
         windowing = self._windowing
+        self._result: Any = None
         if self._combining:
             self._values = store.part(name, lambda: ValueSlices(name, store))
             self._combine, self._result = _combiner(windowing)
         else:
             self._elements = store.part(name, lambda: ElementSlices(name, store, self._sliding))
         self._slices: SliceTable = self._values if self._combining else self._elements
-        self._contents: Any = self._value_of if self._combining else self._elements.of_key
         self._clears = windowing.has_context and _overrides_clear(windowing.function)
         self._number = 0
         #: what to name if something fails: an element, or a window
@@ -106,8 +113,7 @@ class AlignedWindowOperator(WindowingOperator):
                 heapq.heappush(self._to_end, window)
                 if window + size - 1 > mark:
                     heapq.heappush(self._to_fire, window)
-                    self._next_due = min(self._next_due, window + size - 1)
-                self._next_due = min(self._next_due, window + size - 1 + lateness)
+                self._look_ahead()
 
     def _windows_over(self, start: int) -> range:
         """The windows that contain a slice, the latest first."""
@@ -116,10 +122,12 @@ class AlignedWindowOperator(WindowingOperator):
         latest = start - (start - self._offset) % self._slide
         return range(latest, start - self._size, -self._slide)
 
-    def _slices_of(self, window: int) -> range:
+    def _slices_of(self, window: int) -> list[int]:
+        """The slices of a window that have something."""
         if self._combining:
-            return range(window, window + 1)
-        return range(window, window + self._size, self._step)
+            return [window] if window in self._announced else []
+        whole = range(window, window + self._size, self._step)
+        return [start for start in whole if start in self._announced]
 
     def _look_ahead(self) -> None:
         due = [MAX_WATERMARK + 1]
@@ -127,7 +135,8 @@ class AlignedWindowOperator(WindowingOperator):
             due.append(self._to_fire[0] + self._size - 1)
         if self._to_end:
             due.append(self._to_end[0] + self._size - 1 + self._lateness)
-        self._next_due = min(due)
+        # a window that would reach past the last instant ends there
+        self._next_due = min(due) if len(due) == 1 else min(*due, MAX_WATERMARK)
 
     def process(self, batch: Batch, port: int = 0) -> None:
         assert batch.keys is not None
@@ -264,21 +273,21 @@ class AlignedWindowOperator(WindowingOperator):
             time = self._next_due
             clock.watermark = max(clock.watermark, time)
             output.fired_at(time, before)
-            reached = time - self._size + 1
+            reached = MAX_WATERMARK if time == MAX_WATERMARK else time - self._size + 1
             while self._to_fire and self._to_fire[0] <= reached:
                 window = heapq.heappop(self._to_fire)
-                self._fire(window, self._keys_of(window), -len(output.fired), PaneTiming.ON_TIME)
-            while self._to_end and self._to_end[0] + self._lateness <= reached:
+                found = self._slices.of_all(self._slices_of(window))
+                keys = sorted(found, key=self._slices.prefix)
+                self._fire(window, keys, found, -len(output.fired), PaneTiming.ON_TIME)
+            ended = reached if time == MAX_WATERMARK else reached - self._lateness
+            while self._to_end and self._to_end[0] <= ended:
                 self._end(heapq.heappop(self._to_end))
             self._look_ahead()
 
     def _keys_of(self, window: int) -> list[Any]:
         """The keys with something in a window, in the order of their addresses."""
         slices = self._slices
-        keys: set[Any] = set()
-        for start in self._slices_of(window):
-            if start in self._announced:
-                keys |= slices.keys(start)
+        keys = set[Any]().union(*map(slices.keys, self._slices_of(window)))
         return sorted(keys, key=slices.prefix)
 
     def _fire_again(self, windows: range, key: Any, cause: int, mark: int) -> None:
@@ -286,22 +295,24 @@ class AlignedWindowOperator(WindowingOperator):
         for window in windows:
             end = window + self._size - 1
             if end <= mark < end + self._lateness:
-                self._fire(window, [key], cause, PaneTiming.LATE)
+                found = {key: self._slices.of_key(self._slices_of(window), key)}
+                self._fire(window, [key], found, cause, PaneTiming.LATE)
 
-    def _fire(self, start: int, keys: list[Any], cause: int, timing: PaneTiming) -> None:
+    def _fire(
+        self, start: int, keys: list[Any], found: dict[Any, Any], cause: int, timing: PaneTiming
+    ) -> None:
         if not keys:
             return
-        window = TimeWindow(start, start + self._size)
+        window = bounded(start, self._size)
         context, output, call = self._firing, self._output, self._call
         context._window = window
         scoped, tracks = self._windowing.has_context, self._tracks_panes
-        slices = [part for part in self._slices_of(start) if part in self._announced]
-        contents = self._contents
+        result = self._result
         values = output.values
         key = None
         try:
             for key in keys:
-                held = contents(slices, key)
+                held = found[key] if result is None else result(found[key])
                 self._scope.key = key
                 if scoped:
                     place = self._window_scope.key = WindowKey(key, window)
@@ -318,17 +329,13 @@ class AlignedWindowOperator(WindowingOperator):
                 self._values.touch_mutable(start, key)
         output.source.append(cause)
         output.ends.append(len(values))
-        output.stamps.append(min(start + self._size - 1, MAX_WATERMARK))
-
-    def _value_of(self, slices: list[int], key: Any) -> Any:
-        held = self._values.values[slices[0]][key]
-        return held if self._result is None else self._result(held)
+        output.stamps.append(window.max_timestamp())
 
     def _end(self, window: int) -> None:
         """Forget all about a window, and the slices that no later window needs."""
         self._known.discard(window)
         if self._clears or self._tracks_panes:
-            self._clear(TimeWindow(window, window + self._size), self._keys_of(window))
+            self._clear(bounded(window, self._size), self._keys_of(window))
         last = window + 1 if self._combining else window + min(self._slide, self._size)
         for start in range(window, last, self._step):
             if start in self._announced:

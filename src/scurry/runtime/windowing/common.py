@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 
+from scurry.common.errors import StateError
 from scurry.runtime.batch import Batch
 from scurry.runtime.emissions import Emissions
+from scurry.runtime.keyed_context import state_clock
 from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
 from scurry.runtime.operator import Clock, Operator, TaskContext
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.windowing.calls import call_for
+from scurry.runtime.windowing.contents import ELEMENTS, VALUES
 from scurry.runtime.windowing.contexts import FiringContext
 from scurry.runtime.windowing.panes import Panes
+from scurry.runtime.windowing.slices import SLICED_ELEMENTS, SLICED_VALUES
+from scurry.state.slot_store import SlotStore
 from scurry.state.table import KeyScope
 from scurry.windowing.spec import WindowSpec
+
+CONTENT_TABLES = frozenset({ELEMENTS, VALUES, SLICED_ELEMENTS, SLICED_VALUES})
 
 
 class WindowingOperator(Operator):
     """An operator that runs a windowing."""
+
+    #: where this operator keeps what windows hold
+    content_table: str
 
     def __init__(self, spec: OperatorSpec, windowing: WindowSpec) -> None:
         super().__init__(spec)
@@ -26,11 +36,13 @@ class WindowingOperator(Operator):
     def open(self, context: TaskContext) -> None:
         super().open(context)
         spec, windowing = self.spec, self._windowing
+        self._refuse_other_state(store_of(context))
         self._scope, self._window_scope, self._clock = KeyScope(), KeyScope(), Clock()
-        states = KeyedRuntimeContext(spec, context, self._scope)
+        clock = state_clock(self._clock, _no_timestamp)
+        states = KeyedRuntimeContext(spec, context, self._scope, clock)
         of_windows: KeyedRuntimeContext | None = None
         if not windowing.merging:
-            of_windows = KeyedRuntimeContext(spec, context, self._window_scope, "#window:")
+            of_windows = KeyedRuntimeContext(spec, context, self._window_scope, clock, "#window:")
         self._firing = FiringContext(self._clock, states, of_windows)
         self._call = call_for(windowing, self._firing)
         self._panes = Panes(windowing, spec.uid, store_of(context))
@@ -42,6 +54,17 @@ class WindowingOperator(Operator):
                 function.open(states)
         except Exception as failure:
             raise self.failed(failure) from failure
+
+    def _refuse_other_state(self, store: SlotStore) -> None:
+        """What another kind of windows has stored is not read, so it must not be there."""
+        for table in CONTENT_TABLES - {self.content_table}:
+            if next(store.local.scan(f"{self.spec.uid}\x1f{table}"), None) is not None:
+                raise StateError(
+                    f"The windows of {self.spec.name!r} (uid {self.spec.uid!r}) were stored with "
+                    "another function, trigger, evictor or accumulation mode, and cannot be read "
+                    "with this one. Give the changed windows a uid of their own, or change them "
+                    "back until the open windows have ended."
+                )
 
     def _emissions(self) -> Emissions:
         self._output = Emissions()
@@ -59,3 +82,7 @@ class WindowingOperator(Operator):
     def close(self) -> None:
         for function in self._windowing.functions:
             function.close()
+
+
+def _no_timestamp() -> None:
+    """A window's state is of no single element."""

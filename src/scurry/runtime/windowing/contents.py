@@ -21,7 +21,8 @@ from scurry.windowing.windows import WindowKey
 
 #: Stands for a window that holds nothing; None may be what elements were combined into.
 NOTHING: Any = type("Nothing", (), {"__repr__": lambda self: "NOTHING"})()
-_TABLE = "#window-contents"
+#: The tables of contents by key and window.
+ELEMENTS, VALUES = "#window-elements", "#window-values"
 
 
 class WindowContents(ABC):
@@ -48,7 +49,7 @@ class ListContents(WindowContents):
     """All elements, in the order they came; what a batch adds to a window is one record."""
 
     def __init__(self, uid: str, store: SlotStore) -> None:
-        name = f"{uid}\x1f{_TABLE}"
+        name = f"{uid}\x1f{ELEMENTS}"
         self._table = store.part(
             name, lambda: ListTable(name, store.local, store.max_parallelism, lambda: store.epoch)
         )
@@ -84,7 +85,7 @@ class CombinedContents(WindowContents):
     """One value: elements are combined as they come."""
 
     def __init__(self, uid: str, store: SlotStore) -> None:
-        self._table: StateTable = store.table(uid, _TABLE)
+        self._table: StateTable = store.table(uid, VALUES)
 
     def _held(self, place: WindowKey) -> Any:
         held = self._table.live.get(place, MISSING)

@@ -11,8 +11,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from scurry.state.journal import Change
-from scurry.state.local import LocalStore
+from scurry.state.journal import Change, RecordReader
 from scurry.state.slot_store import SlotStore
 from scurry.state.table import pack_record, prefix_of, unpack_record, window_form
 from scurry.windowing.assigners import MergingWindowAssigner
@@ -76,7 +75,7 @@ class MergingWindows:
     def __init__(
         self,
         name: str,
-        store: LocalStore,
+        store: RecordReader,
         max_parallelism: int,
         assigner: MergingWindowAssigner[Any, Any],
     ) -> None:

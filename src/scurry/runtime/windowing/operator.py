@@ -20,13 +20,14 @@ from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.timers import EVENT, PROCESSING, TimerQueue, timer_queue
 from scurry.runtime.windowing.common import WindowingOperator
-from scurry.runtime.windowing.contents import NOTHING, ListContents, contents_for
+from scurry.runtime.windowing.contents import ELEMENTS, NOTHING, VALUES, ListContents, contents_for
 from scurry.runtime.windowing.contexts import (
     AssignerContext,
     ClockContext,
     WindowTriggerContext,
 )
 from scurry.runtime.windowing.merging import Merge, MergingWindows
+from scurry.windowing.basic_triggers import EventTimeTrigger
 from scurry.windowing.conditions import Condition
 from scurry.windowing.panes import AccumulationMode, PaneTiming
 from scurry.windowing.spec import WindowSpec
@@ -42,6 +43,9 @@ class WindowOperator(WindowingOperator):
     def __init__(self, spec: OperatorSpec, windowing: WindowSpec) -> None:
         super().__init__(spec, windowing)
         self._event_time = windowing.assigner.is_event_time()
+        self.content_table = ELEMENTS if windowing.contents == "list" else VALUES
+        #: whether the trigger's only timer is that of the clean-up, which is then not set twice
+        self._one_timer = windowing.fires_once and type(windowing.trigger) is EventTimeTrigger
         self._discarding = windowing.accumulation is AccumulationMode.DISCARDING
         trigger = windowing.trigger
         self._closed = trigger.is_closed if isinstance(trigger, Condition) else None
@@ -57,14 +61,14 @@ class WindowOperator(WindowingOperator):
             assigner: Any = windowing.assigner
             self._merging = MergingWindows.of(spec.uid, store, assigner)
         self._assigning = AssignerContext(
-            self._clock, KeyedRuntimeContext(spec, context, self._scope, "#assigner:")
+            self._clock, KeyedRuntimeContext(spec, context, self._scope, space="#assigner:")
         )
         self._triggering = WindowTriggerContext(
             self._clock,
             self._window_scope,
             self._event,
             self._processing,
-            KeyedRuntimeContext(spec, context, self._window_scope, "#trigger:"),
+            KeyedRuntimeContext(spec, context, self._window_scope, space="#trigger:"),
         )
         self._evicting = ClockContext(self._clock)
 
@@ -167,7 +171,7 @@ class WindowOperator(WindowingOperator):
         result = self._windowing.trigger.on_element(value, stamp, place[1], self._triggering)
         if result is not _CONTINUE:
             self._act(result, place, where, "on_element", PaneTiming.LATE)
-        if cleanup < END_OF_TIME:
+        if cleanup < END_OF_TIME and not self._one_timer:
             (self._event if self._event_time else self._processing).register(cleanup, place)
 
     def _has_ended(self, cleanup: int) -> bool:
@@ -192,7 +196,8 @@ class WindowOperator(WindowingOperator):
         for old in merged:
             self._window_scope.key = old
             windowing.trigger.clear(old[1], trigger)
-            self._delete_cleanup(old)
+            if not self._one_timer:
+                self._delete_cleanup(old)
         if self._tracks_panes:
             self._panes.merge(place, merged)
         if merge.sources:
@@ -310,7 +315,8 @@ class WindowOperator(WindowingOperator):
         """Forget all about a window."""
         windowing = self._windowing
         self._contents.clear(where)
-        windowing.trigger.clear(place[1], self._triggering)
+        if not self._one_timer:
+            windowing.trigger.clear(place[1], self._triggering)
         if self._tracks_panes:
             self._panes.clear(place)
         if windowing.has_context:

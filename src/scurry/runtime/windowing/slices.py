@@ -19,6 +19,8 @@ from scurry.state.journal import Change
 from scurry.state.slot_store import SlotStore
 from scurry.state.table import pack_record, prefix_of, unpack_record
 
+#: The tables of contents by slice and key.
+SLICED_ELEMENTS, SLICED_VALUES = "#slice-elements", "#slice-values"
 _BIAS = 1 << 63
 #: Elements or values kept in memory across micro-batches; beyond it the store is asked again.
 KEEP = 500_000
@@ -71,6 +73,14 @@ class SliceTable(ABC):
     @abstractmethod
     def keys(self, start: int) -> set[Any]:
         """The keys that have something in a slice."""
+
+    @abstractmethod
+    def of_key(self, starts: list[int], key: Any) -> Any:
+        """What a key has in the slices of a window."""
+
+    @abstractmethod
+    def of_all(self, starts: list[int]) -> dict[Any, Any]:
+        """What all keys have in them."""
 
     @abstractmethod
     def _load(self, key: Any, held: Any, start: int) -> None: ...
@@ -140,20 +150,30 @@ class ElementSlices(SliceTable):
     def of_key(self, starts: list[int], key: Any) -> list[Any]:
         """A key's elements in several slices, in the order they came."""
         found: list[Any] = []
-        pieces = 0
         for start in starts:
-            if start in self._partial:
-                self.ensure(start)
+            self.ensure(start)
             for slices in (self._held, self._fresh):
-                values = slices.get(start, _EMPTY).get(key)
-                if values:
-                    found += values
-                    pieces += 1
+                found += slices.get(start, _EMPTY).get(key, ())
         if not self._numbered:
             return found
-        if pieces > 1:
-            found.sort(key=_number)
+        found.sort(key=_number)
         return [value for _, value in found]
+
+    def of_all(self, starts: list[int]) -> dict[Any, list[Any]]:
+        """All keys' elements in several slices; the lists are not to be changed."""
+        found: dict[Any, list[Any]] = {}
+        for start in starts:
+            self.ensure(start)
+            for slices in (self._held, self._fresh):
+                for key, values in slices.get(start, _EMPTY).items():
+                    before = found.get(key)
+                    found[key] = values if before is None else before + values
+        if self._numbered:
+            for key, values in found.items():
+                if len(values) > 1:
+                    values = sorted(values, key=_number)
+                found[key] = [value for _, value in values]
+        return found
 
     def _load(self, key: Any, held: Any, start: int) -> None:
         self._held.setdefault(start, {}).setdefault(key, []).extend(held)
@@ -220,6 +240,14 @@ class ValueSlices(SliceTable):
     def _forget_slice(self, start: int) -> None:
         self.values.pop(start, None)
         self.touched.pop(start, None)
+
+    def of_key(self, starts: list[int], key: Any) -> Any:
+        """A key's value; there is one slice to a window."""
+        return self.values[starts[0]][key]
+
+    def of_all(self, starts: list[int]) -> dict[Any, Any]:
+        """All keys' values."""
+        return self.open(starts[0]) if starts else {}
 
     def touch_mutable(self, start: int, key: Any) -> None:
         """A value was shown to user code, which may have changed it in place."""

@@ -1,0 +1,177 @@
+"""`RedisSink`: the last value of each key, in Redis.
+
+Each micro-batch is one transaction of Redis (``MULTI``/``EXEC``), together with the number of the
+batch: a repeated batch is recognised and passed over.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from scurry.common.errors import JobError, ProgramError, TypeMismatchError, shorten
+from scurry.common.types import Row, RowKind
+from scurry.connectors.patience import DEFAULT_SECONDS, Patience
+from scurry.connectors.records import names_of, values_of
+from scurry.functions.sink import CommitterContext, Sink, SinkWriter, WriterContext
+
+
+def package() -> Any:
+    """The package redis."""
+    try:
+        import redis
+    except ImportError:
+        raise ProgramError(
+            "Redis needs the package redis. Run: python -m pip install 'scurry[redis]'"
+        ) from None
+    return redis
+
+
+class RedisSink(Sink):
+    """Keeps the last record of each key; made with :meth:`values` or :meth:`hashes`."""
+
+    def __init__(
+        self, url: str, key: str | None, prefix: str, expire_seconds: int | None, patience: float
+    ) -> None:
+        package()
+        parts = urlsplit(url)
+        if parts.scheme not in ("redis", "rediss", "unix"):
+            raise ProgramError(
+                "RedisSink needs a URL such as 'redis://localhost:6379/0', got one that begins "
+                f"with {parts.scheme!r}."
+            )
+        self._url = url
+        self._server = f"Redis at {parts.hostname or parts.path}:{parts.port or 6379}"
+        self._key = key
+        self._prefix = prefix
+        self._expire = expire_seconds
+        self._patience = patience
+        self._client: Any = None
+        self._marker = ""
+
+    @staticmethod
+    def values(
+        url: str,
+        prefix: str = "",
+        *,
+        expire_seconds: int | None = None,
+        patience_seconds: float = DEFAULT_SECONDS,
+    ) -> RedisSink:
+        """Records are pairs of key and value. Text and bytes are stored as they are, other values
+        as JSON; None removes the key."""
+        return RedisSink(url, None, prefix, expire_seconds, patience_seconds)
+
+    @staticmethod
+    def hashes(
+        url: str,
+        key: str,
+        prefix: str = "",
+        *,
+        expire_seconds: int | None = None,
+        patience_seconds: float = DEFAULT_SECONDS,
+    ) -> RedisSink:
+        """Records have named fields, and become hashes under the value of the field ``key``. A Row
+        of kind ``DELETE`` removes its hash."""
+        return RedisSink(url, key, prefix, expire_seconds, patience_seconds)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # writers never connect, so the password stays on the driver
+        return {**self.__dict__, "_url": "", "_client": None}
+
+    def create_writer(self, context: WriterContext) -> SinkWriter:
+        return _LastValues(self._key, self._prefix)
+
+    def start(self, context: CommitterContext) -> None:
+        self._client = package().Redis.from_url(
+            self._url, socket_connect_timeout=10, socket_timeout=30
+        )
+        self._marker = f"_scurry:{context.checkpoint_id}/{context.uid}"
+
+    def commit(self, batch_id: int, messages: list[Any]) -> None:
+        changes: dict[str, Any] = {}
+        for message in messages:
+            changes.update(message)
+        if changes:
+            waiting = Patience(self._server, self._patience)
+            try:
+                waiting.call(lambda: self._apply(batch_id, changes), _is_passing)
+            except package().RedisError as failure:
+                raise JobError(f"RedisSink ({self._server}): {failure}.") from failure
+
+    def _apply(self, batch: int, changes: Mapping[str, Any]) -> None:
+        seen = self._client.get(self._marker)
+        if seen is not None and int(seen) >= batch:
+            return
+        with self._client.pipeline(transaction=True) as pipe:
+            for key, value in changes.items():
+                if value is None or isinstance(value, dict):
+                    pipe.delete(key)
+                if isinstance(value, dict) and value:
+                    pipe.hset(key, mapping=value)
+                    if self._expire is not None:
+                        pipe.expire(key, self._expire)
+                elif value is not None and not isinstance(value, dict):
+                    pipe.set(key, value, ex=self._expire)
+            pipe.set(self._marker, batch)
+            pipe.execute()
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+
+
+def _is_passing(failure: Exception) -> bool:
+    redis = package()
+    hopeless = (redis.AuthenticationError, redis.exceptions.AuthorizationError)
+    passing = (redis.ConnectionError, redis.TimeoutError, redis.BusyLoadingError)
+    return isinstance(failure, passing) and not isinstance(failure, hopeless)
+
+
+class _LastValues(SinkWriter):
+    def __init__(self, key: str | None, prefix: str) -> None:
+        self._key = key
+        self._prefix = prefix
+        self._last: dict[str, Any] = {}
+
+    def write(self, rows: list[Any]) -> None:
+        take = self._pair if self._key is None else self._hash
+        for row in rows:
+            kind = row.get_row_kind() if type(row) is Row else RowKind.INSERT
+            if kind is not RowKind.UPDATE_BEFORE:
+                key, value = take(row)
+                name = f"{self._prefix}{key}"
+                self._last[name] = None if kind is RowKind.DELETE else value
+
+    def _pair(self, row: Any) -> tuple[Any, Any]:
+        if not isinstance(row, (Row, tuple, list)) or len(row) != 2:
+            raise TypeMismatchError(
+                f"RedisSink.values takes pairs of key and value, got {shorten(row)}"
+            )
+        return row[0], None if row[1] is None else _stored(row[1])
+
+    def _hash(self, row: Any) -> tuple[Any, Any]:
+        names = names_of(row)
+        if names is None or self._key not in names:
+            raise TypeMismatchError(
+                f"RedisSink.hashes takes records with a field {self._key!r}, got {shorten(row)}"
+            )
+        fields = dict(zip(names, values_of(row, names), strict=True))
+        key = fields.pop(self._key)
+        return key, {name: _stored(item) for name, item in fields.items() if item is not None}
+
+    def prepare(self) -> Any:
+        last, self._last = self._last, {}
+        return last or None
+
+
+def _stored(value: Any) -> str | bytes:
+    if isinstance(value, (str, bytes)):
+        return value
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError) as failure:
+        raise TypeMismatchError(
+            f"{shorten(value)} cannot be stored in Redis: make it text, bytes or what JSON knows"
+        ) from failure

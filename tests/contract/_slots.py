@@ -1,0 +1,58 @@
+"""A slot with keyed states and a clock that tests can turn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from scurry.runtime.keyed_state import KeyedRuntimeContext
+from scurry.runtime.operator import TaskContext
+from scurry.runtime.specs import OperatorSpec
+from scurry.state import StateDescriptor
+from scurry.state.backends import StateSettings
+from scurry.state.journal import MemoryJournal
+from scurry.state.slot_store import SlotStore
+from scurry.state.table import KeyScope
+from scurry.state.ttl import StateClock
+
+
+class ClockedSlot:
+    """States of one slot; ``now``, ``watermark`` and ``timestamp`` are what functions would see."""
+
+    def __init__(self, path: Path, backend: str = "disk") -> None:
+        self.local: Any = StateSettings(backend).local_store(path)
+        self.journal = MemoryJournal()
+        self.now = 0
+        self.watermark: int | None = None
+        self.timestamp: int | None = None
+        self.store: SlotStore
+        self.restart()
+
+    def restart(self) -> None:
+        """A new worker, at the last commit."""
+        self.store = SlotStore(self.local, 128)
+        self.begin()
+
+    def begin(self) -> None:
+        self.store.begin(self.journal)
+
+    def commit(self) -> int:
+        written = self.store.commit(self.journal, b"")
+        self.begin()
+        return written
+
+    def open(self, getter: str, descriptor: StateDescriptor, key: Any = "k") -> Any:
+        """The state, at a key."""
+        scope = KeyScope()
+        scope.key = key
+        clock = StateClock(lambda: self.now, lambda: self.watermark, lambda: self.timestamp)
+        spec = OperatorSpec(uid="op", name="op", make=lambda spec: None)  # type: ignore
+        task = TaskContext(0, 1, 128, store=self.store)
+        context = KeyedRuntimeContext(spec, task, scope, clock=clock)
+        return getattr(context, getter)(descriptor)
+
+    def log_bytes(self) -> int:
+        return sum(map(len, self.journal.entries.values()))
+
+    def records(self) -> int:
+        return self.store.entries

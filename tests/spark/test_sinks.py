@@ -1,0 +1,177 @@
+"""Real sinks on Spark: each record once, although the driver is killed or a server is away."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from scurry.common import Configuration, Duration, Encoder
+from scurry.common.job_status import JobStatus
+from scurry.datastream import StreamExecutionEnvironment
+from scurry.datastream.connectors.file_system import FileSink, FileSource, StreamFormat
+from scurry.datastream.connectors.postgres import PostgresSink
+from scurry.testing.servers import PostgresServer, wait_until
+
+REPOSITORY = Path(__file__).parents[2]
+LINES = [f"{number % 7}-{number}" for number in range(400)]
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from scurry.common import Configuration, Encoder, Row
+from scurry.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from scurry.datastream.connectors.file_system import (
+    BucketAssigner, FileSink, FileSource, RollingPolicy, StreamFormat,
+)
+from scurry.datastream.connectors.postgres import PostgresSink
+from scurry.datastream.state import ValueStateDescriptor
+
+root, dsn = Path(sys.argv[1]), sys.argv[2]
+
+class Count(KeyedProcessFunction):
+    def open(self, runtime_context):
+        self.count = runtime_context.get_state(ValueStateDescriptor("count"))
+
+    def process_element(self, value, ctx):
+        self.count.update((self.count.value() or 0) + 1)
+        yield value.partition("-")[0], self.count.value()
+
+env = StreamExecutionEnvironment.get_execution_environment(Configuration.of({
+    "execution.checkpointing.dir": str(root / "ck"),
+    "scurry.batch.max-records": "16",
+})).set_parallelism(2)
+source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(root / "in"))
+lines = env.from_source(source.build(), None, "lines").uid("lines")
+counts = lines.key_by(lambda line: line.partition("-")[0]).process(Count()).uid("count")
+policy = RollingPolicy.default_rolling_policy(part_size=200)
+flat = BucketAssigner.base_path_bucket_assigner()
+files = FileSink.for_row_format(str(root / "out"), Encoder.simple_string_encoder())
+counts.map(lambda pair: f"{pair[0]} {pair[1]}").sink_to(
+    files.with_bucket_assigner(flat).with_rolling_policy(policy).build()
+).uid("files")
+counts.sink_to(PostgresSink.append(dsn, "events", ["key", "n"])).uid("events")
+counts.sink_to(PostgresSink.upsert(dsn, "latest", ["key"], ["key", "n"])).uid("latest")
+env.on_progress(lambda progress: print("batch", progress.batch, flush=True))
+env.execute()
+print("finished", flush=True)
+"""
+
+
+def query(dsn: str, statement: str) -> list[Any]:
+    with psycopg.connect(dsn) as connection:
+        cursor = connection.execute(statement)  # type: ignore[call-overload]
+        return cursor.fetchall() if cursor.description else []
+
+
+def lines_below(directory: Path) -> list[str]:
+    parts = [path for path in directory.rglob("*") if path.is_file()]
+    visible = [path for path in parts if ".scurry" not in path.parts]
+    return [line for path in visible for line in path.read_text().splitlines()]
+
+
+def run_and_kill(command: list[str], batches: int | None, delay: float) -> bool:
+    """Run until so many micro-batches are done, then kill; whether the job finished instead."""
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "src")}
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**environment, "SCURRY_MASTER": "local[2]"},
+    )
+    assert process.stdout is not None
+    finished = False
+    with process.stdout:
+        for line in process.stdout:
+            finished = finished or line.startswith("finished")
+            batches = None if batches is None else batches - line.startswith("batch")
+            if batches == 0:
+                time.sleep(delay)
+                os.killpg(process.pid, signal.SIGKILL)
+                break
+    process.wait()
+    return finished
+
+
+def test_killed_drivers_leave_every_record_once_in_files_and_tables(
+    tmp_path: Path, postgres_server: PostgresServer
+) -> None:
+    dsn = postgres_server.dsn
+    query(dsn, "CREATE TABLE events (key text, n bigint)")
+    query(dsn, "CREATE TABLE latest (key text PRIMARY KEY, n bigint)")
+    (tmp_path / "in").mkdir()
+    for number in range(4):
+        part = LINES[number * 100 : (number + 1) * 100]
+        (tmp_path / "in" / f"{number}.txt").write_text("\n".join(part) + "\n")
+    script = tmp_path / "job.py"
+    script.write_text(PROGRAM)
+    command = [sys.executable, str(script), str(tmp_path), dsn]
+    seen: Counter[str] = Counter()
+    for batches, delay in ((3, 0.0), (4, 0.15), (5, 0.3)):
+        assert not run_and_kill(command, batches, delay)
+        now = Counter(lines_below(tmp_path / "out"))
+        assert max(now.values(), default=1) == 1
+        assert seen <= now
+        seen = now
+    assert run_and_kill(command, None, 0)
+    sizes = Counter(line.partition("-")[0] for line in LINES)
+    expected = Counter((key, n) for key, size in sizes.items() for n in range(1, size + 1))
+    assert Counter(lines_below(tmp_path / "out")) == Counter(f"{k} {n}" for k, n in expected)
+    assert Counter(query(dsn, "SELECT key, n FROM events")) == expected
+    assert dict(query(dsn, "SELECT key, n FROM latest")) == sizes
+
+
+def test_a_job_waits_for_postgres_and_loses_nothing(
+    tmp_path: Path, postgres_server: PostgresServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    dsn = postgres_server.dsn
+    query(dsn, "CREATE TABLE waited (line text)")
+    (tmp_path / "in").mkdir()
+    configuration = Configuration.of({"execution.checkpointing.dir": str(tmp_path / "ck")})
+    env = StreamExecutionEnvironment.get_execution_environment(configuration).set_parallelism(2)
+    builder = FileSource.for_record_stream_format(
+        StreamFormat.text_line_format(), str(tmp_path / "in")
+    ).monitor_continuously(Duration.of_millis(50))
+    lines = env.from_source(builder.build(), None, "lines")
+    lines.map(lambda line: (line,)).sink_to(PostgresSink.append(dsn, "waited", ["line"]))
+    lines.sink_to(
+        FileSink.for_row_format(str(tmp_path / "out"), Encoder.simple_string_encoder()).build()
+    )
+    stop = threading.Event()
+    sent: list[str] = []
+
+    def produce() -> None:
+        with (tmp_path / "in" / "log").open("a") as log:
+            while not stop.wait(0.02):
+                sent.append(f"line {len(sent)}")
+                log.write(sent[-1] + "\n")
+                log.flush()
+
+    producer = threading.Thread(target=produce)
+    producer.start()
+    with caplog.at_level(logging.WARNING, "scurry"):
+        job = env.execute_async("waiting")
+        wait_until(lambda: query(dsn, "SELECT count(*) FROM waited")[0][0] > 0, 60)
+        postgres_server.stop()
+        time.sleep(4)
+        assert job.get_job_status().result() is JobStatus.RUNNING
+        postgres_server.start()
+        stop.set()
+        producer.join()
+        wait_until(lambda: query(dsn, "SELECT count(*) FROM waited")[0][0] >= len(sent), 60)
+        job.cancel().result()
+    assert Counter(line for (line,) in query(dsn, "SELECT line FROM waited")) == Counter(sent)
+    assert Counter(lines_below(tmp_path / "out")) == Counter(sent)
+    assert "waiting for Postgres" in caplog.text
+    assert "is back after" in caplog.text

@@ -1,0 +1,73 @@
+"""Windows on Spark: transcripts, and a program with a restart, give what they give without it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import pytest
+from tests.transcripts.test_transcripts import TRANSCRIPTS, expected_of, program, text_of
+
+from scurry.common import Duration, Time, WatermarkStrategy
+from scurry.datastream import OutputTag, StreamExecutionEnvironment
+from scurry.datastream.window import (
+    AfterCount,
+    AfterWatermark,
+    EventTimeSessionWindows,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
+)
+from scurry.testing import collect_local
+
+pytestmark = pytest.mark.spark
+ON_SPARK = [param.values[0] for param in TRANSCRIPTS if param.values[0].get("spark")]
+LATE = OutputTag("late")
+EVENTS = [(f"k{i % 5}", (i * 37) % 211, i) for i in range(200)]
+
+
+def labelled(number: int) -> Callable[[Any], Any]:
+    return lambda row: (number, row[0], text_of(row))
+
+
+def test_transcripts(collect_cut: Callable[..., list[Any]]) -> None:
+    def build(env: StreamExecutionEnvironment) -> Any:
+        parts = [program(t, env).map(labelled(at)) for at, t in enumerate(ON_SPARK)]
+        return reduce(lambda a, b: a.union(b), parts)
+
+    found: dict[tuple[int, str], list[str]] = defaultdict(list)
+    for number, key, pane in collect_cut(build):
+        found[number, key].append(pane)
+    for at, transcript in enumerate(ON_SPARK):
+        for key in "ab":
+            assert found[at, key] == expected_of(transcript)[0], transcript["name"]
+
+
+def windows(env: StreamExecutionEnvironment) -> Any:
+    """Three kinds of windows over one stream, their late elements, and windows behind windows."""
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(
+        Duration.of_millis(30)
+    ).with_timestamp_assigner(lambda event, _: event[1])
+    stream = env.from_collection(EVENTS).assign_timestamps_and_watermarks(strategy)
+    keyed = stream.key_by(lambda event: event[0])
+
+    def add(a: Any, b: Any) -> Any:
+        return a[0], max(a[1], b[1]), a[2] + b[2]
+
+    tumbling = keyed.window(TumblingEventTimeWindows.of(Time.milliseconds(20)))
+    counted = tumbling.allowed_lateness(40).side_output_late_data(LATE).reduce(add)
+    sliding = keyed.window(SlidingEventTimeWindows.of(Time.milliseconds(30), Time.milliseconds(20)))
+    sessions = keyed.window(EventTimeSessionWindows.with_gap(Time.milliseconds(9)))
+    early = sessions.trigger(AfterWatermark(early=AfterCount(2)))
+    second = counted.key_by(lambda event: len(event[0])).window(
+        TumblingEventTimeWindows.of(Time.milliseconds(100))
+    )
+    streams = [counted, counted.get_side_output(LATE), sliding.reduce(add), early.reduce(add)]
+    named = [s.map(lambda row, at=at: (at, row)) for at, s in enumerate(streams)]
+    return reduce(lambda a, b: a.union(b), [*named, second.sum(2).map(lambda row: (9, row))])
+
+
+def test_several_windows_in_one_program(collect_cut: Callable[..., list[Any]]) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    assert sorted(collect_cut(windows)) == sorted(collect_local(windows(env)))
