@@ -6,15 +6,16 @@ what is worked out here from the columns of the input, by other means than their
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import click
 import numpy as np
 import numpy.typing as npt
 
 from benchmarks import _data
-from benchmarks._command import Checksum, command
-from benchmarks._harness import Contender
+from benchmarks._command import run_all
+from benchmarks._harness import Contender, run
+from benchmarks._results import DATA, Result
 from benchmarks.contenders._shapes import ENTRIES, RULES, amount_of, entry_of, reads_list
 
 FLINK = "SCURRY_PYFLINK_PYTHON"
@@ -23,7 +24,20 @@ Longs = npt.NDArray[np.int64]
 
 def benchmark(name: str, title: str, about: str) -> click.Command:
     """The command of the benchmark that runs workload ``name``."""
-    return command(name, title, contenders(name), CHECKSUMS[name], about)
+    everyone = contenders(name)
+
+    @click.command(name, help=about.splitlines()[0])
+    @click.option("--events", default=10_000_000, help="rounded up to whole files")
+    @click.option("--keys", default=10_000)
+    @click.option("--only", multiple=True, type=click.Choice([one.name for one in everyone]))
+    def main(events: int, keys: int, only: tuple[str, ...]) -> None:
+        run_all(name, f"{title}, {keys:,} keys", everyone, measure, events, keys, only)
+
+    def measure(contender: Contender, events: int, keys: int) -> Result:
+        data = (_data.csv if contender.reads_csv else _data.parquet)(DATA, events, keys)
+        return run(contender, data, events, CHECKSUMS[name](events, keys))
+
+    return main
 
 
 def contenders(workload: str) -> tuple[Contender, ...]:
@@ -164,7 +178,8 @@ def rules_met(events: int, keys: int) -> int:
     )
 
 
-CHECKSUMS: dict[str, Checksum] = {
+#: From the numbers of events and keys to what all outputs add up to.
+CHECKSUMS: dict[str, Callable[[int, int], int]] = {
     "map_state": counts_by_entry,
     "list_state": list_sums,
     "timers": _data.checksum,

@@ -6,6 +6,7 @@ other Scurry's; workers are sent the functions themselves, so that they need not
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -37,7 +38,8 @@ else:
         ValueStateDescriptor,
     )
 
-cloudpickle.register_pickle_by_value(sys.modules[__name__])
+for module in (__name__, "benchmarks.contenders._shapes"):
+    cloudpickle.register_pickle_by_value(sys.modules[module])
 
 Output = Iterator[tuple[int, int]]
 RULES_STATE = MapStateDescriptor("rules", Types.LONG(), Types.LONG())
@@ -119,10 +121,19 @@ FUNCTIONS: dict[str, Callable[[], Any]] = {
 }
 
 
-def wire(workload: str, env: Any, keyed: Any, function: Any, output_type: Any = None) -> Any:
+def wire(workload: str, keyed: Any, function: Any, output_type: Any = None) -> Any:
     """The stream of what ``function`` makes of the keyed events."""
     if workload == "broadcast_rules":
         kind = Types.TUPLE([Types.LONG(), Types.LONG()])
+        env = keyed.get_execution_environment()
         rules = env.from_collection(list(RULES.items()), type_info=kind)
         keyed = keyed.connect(rules.broadcast(RULES_STATE))
     return keyed.process(function, output_type=output_type)
+
+
+def chosen_workload() -> str:
+    """Takes ``--workload`` off the command line; the rest is for the contender's own parser."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--workload", choices=sorted(FUNCTIONS), required=True)
+    options, sys.argv[1:] = parser.parse_known_args()
+    return str(options.workload)

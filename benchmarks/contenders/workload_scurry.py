@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
-from benchmarks.contenders._programs import FUNCTIONS, wire
-from benchmarks.contenders._protocol import Options
+from benchmarks.contenders._programs import FUNCTIONS, chosen_workload, wire
 from benchmarks.contenders._shapes import OUT_OF_ORDER_MS
 from benchmarks.contenders.scurry import engine_options, run
 from scurry.common import Duration, WatermarkStrategy
-from scurry.common.watermark_strategy import TimestampAssigner
+from scurry.datastream import DataStream
 
 
 class OfEvent(TimestampAssigner):
@@ -42,4 +41,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(partial(job, chosen_workload()))

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from benchmarks import _data
 from benchmarks._workloads import CHECKSUMS, contenders
-from benchmarks.contenders._programs import FUNCTIONS, wire
-from benchmarks.contenders.workload_scurry import strategy
+from benchmarks.contenders._programs import FUNCTIONS
+from benchmarks.contenders.workload_scurry import job
 
 from scurry.connectors.parquet import ParquetSource
 from scurry.datastream import StreamExecutionEnvironment
@@ -24,9 +24,8 @@ def test_every_event_gives_one_record_and_their_numbers_add_up(
     monkeypatch.setattr(_data, "FILE_ROWS", 20_000)
     env = StreamExecutionEnvironment.get_execution_environment()
     source = ParquetSource(_data.parquet(tmp_path, EVENTS, KEYS), element=tuple)
-    events = env.from_source(source, strategy() if workload == "timers" else None, "events")
-    keyed = events.key_by(lambda event: event[0])
-    results = collect_local(wire(workload, env, keyed, FUNCTIONS[workload]()), cuts=25_000)
+    events = env.from_source(source, None, "events")
+    results = collect_local(job(workload, events), cuts=25_000)
     assert len(results) == EVENTS
     assert sum(number for _, number in results) == CHECKSUMS[workload](EVENTS, KEYS) > 0
 
