@@ -1,5 +1,4 @@
-"""The command line of a benchmark whose contenders read the same events: who runs, on how many
-events, and what becomes of the results."""
+"""Runs the contenders of a benchmark that are wanted and can run, keeps and shows the results."""
 
 from __future__ import annotations
 
@@ -7,47 +6,16 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-import click
-
 from benchmarks import _data, _results
-from benchmarks._harness import Contender, ContenderFailed, run
-from benchmarks._results import DATA, Result
-
-#: From the numbers of events and keys to what all outputs add up to.
-Checksum = Callable[[int, int], int]
-
-
-def command(
-    name: str, title: str, contenders: Sequence[Contender], checksum: Checksum, about: str
-) -> click.Command:
-    """The command that measures contenders that give out one record for each event."""
-
-    def measure(contender: Contender, events: int, keys: int) -> Result:
-        make = _data.csv if contender.reads_csv else _data.parquet
-        return run(contender, make(DATA, events, keys), events, checksum(events, keys))
-
-    @click.command(name, help=about.splitlines()[0])
-    @click.option(
-        "--events", default=10_000_000, show_default=True, help="rounded up to whole files"
-    )
-    @click.option("--keys", default=10_000, show_default=True)
-    @click.option(
-        "--only",
-        multiple=True,
-        type=click.Choice([contender.name for contender in contenders]),
-        help="run just this one; may be given again",
-    )
-    def main(events: int, keys: int, only: tuple[str, ...]) -> None:
-        run_all(name, f"{title}, {keys:,} keys", contenders, measure, events, keys, only)
-
-    return main
+from benchmarks._harness import Contender, ContenderFailed
+from benchmarks._results import Result
 
 
 def run_all(
     name: str,
     title: str,
     contenders: Sequence[Contender],
-    measure: Callable[[Contender, int, int], Result],
+    run: Callable[[Contender, int, int], Result],
     events: int,
     keys: int,
     only: Sequence[str],
@@ -65,7 +33,7 @@ def run_all(
             continue
         given = _data.whole_files(contender.events(events))
         try:
-            result = measure(contender, given, keys)
+            result = run(contender, given, keys)
         except ContenderFailed as failure:
             absent[contender.name] = f"FAILED. {failure}"
             failed = True

@@ -6,9 +6,12 @@ contenders get the same rows; slow ones get fewer of them, which their note says
 
 from __future__ import annotations
 
+import click
+
 from benchmarks import _data
-from benchmarks._command import command
-from benchmarks._harness import Contender
+from benchmarks._command import run_all
+from benchmarks._harness import Contender, run
+from benchmarks._results import DATA, Result
 
 NAME = "keyed_process"
 _FLINK = "SCURRY_PYFLINK_PYTHON"
@@ -97,7 +100,25 @@ CONTENDERS = (
     ),
 )
 
-main = command(NAME, "Keyed count", CONTENDERS, _data.checksum, __doc__)
+
+@click.command(help=__doc__.splitlines()[0])
+@click.option("--events", default=10_000_000, show_default=True, help="rounded up to whole files")
+@click.option("--keys", default=10_000, show_default=True)
+@click.option(
+    "--only",
+    multiple=True,
+    type=click.Choice([contender.name for contender in CONTENDERS]),
+    help="run just this one; may be given again",
+)
+def main(events: int, keys: int, only: tuple[str, ...]) -> None:
+    """Measure all contenders, or those of ``only``."""
+    run_all(NAME, f"Keyed count, {keys:,} keys", CONTENDERS, _run, events, keys, only)
+
+
+def _run(contender: Contender, events: int, keys: int) -> Result:
+    data = (_data.csv if contender.reads_csv else _data.parquet)(DATA, events, keys)
+    return run(contender, data, events, _data.checksum(events, keys))
+
 
 if __name__ == "__main__":
     main()

@@ -129,17 +129,15 @@ def settings(options: Any) -> Configuration:
     return made
 
 
-def run(
-    options: Any,
-    build: Callable[[StreamExecutionEnvironment, Any, str], Any],
-    more_columns: str = "",
-    select: str = "*",
+def main(
+    job: Callable[[DataStream, str], DataStream] | None = None, out_of_order_ms: int | None = None
 ) -> None:
     """Run a job over the events and report.
 
     With ``out_of_order_ms`` the table source makes timestamps and watermarks, in the JVM, which is
     cheaper than an assigner in Python; the third column is then the time.
     """
+    options = _options()
     # read by PyFlink when the environment is made
     os.environ["_python_worker_execution_mode"] = "process"  # noqa: SIM112
     # the interpreter inside the JVM finds its packages nowhere else
@@ -156,8 +154,11 @@ def run(
     path = options.data.absolute().as_uri()
     tables.execute_sql(_TABLE.format(path=path, event_time=event_time))
     discarding = get_gateway().jvm.org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink
-    build(env, events, str(tallies)).sink_to(Sink(discarding()))
-    done = env.execute_async("benchmark").get_job_execution_result()
+    events = tables.to_data_stream(tables.sql_query(f"SELECT {columns} FROM events"))
+    if job is None:
+        job = partial(keyed_count, value_bytes=options.value_bytes)
+    job(events, str(tallies)).sink_to(Sink(discarding()))
+    done = env.execute_async("counts").get_job_execution_result()
     completed: set[str] = set()
     while not done.done():
         completed |= {str(found) for found in _checkpoints(options).glob("*/chk-*/_metadata")}
@@ -185,18 +186,11 @@ def _options() -> Any:
     parser.add_argument("--bundle-ms", type=int, default=10_000)
     parser.add_argument("--cache", type=int, default=100_000)
     parser.add_argument("--value-bytes", type=int, default=0, help="0: the count is the value")
-    return parser
+    return parser.parse_args()
 
 
 def _checkpoints(options: Any) -> Path:
     return Path(options.work) / "checkpoints"
-
-
-def main(job: Callable[[DataStream, str], DataStream] | None = None) -> None:
-    """Run a job over the events, the keyed count if none is given."""
-    options = options_parser().parse_args()
-    chosen = job or partial(keyed_count, value_bytes=options.value_bytes)
-    run(options, lambda env, events, tallies: chosen(events, tallies))
 
 
 if __name__ == "__main__":

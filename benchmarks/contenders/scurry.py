@@ -7,12 +7,10 @@ keeps nothing, but adds up the counts it is given, so that the result can be che
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from operator import itemgetter
 from typing import Any
 
 from benchmarks.contenders._protocol import Measurement, Options, count_of, padded
-from scurry.common import WatermarkStrategy
 from scurry.connectors.parquet import ParquetSource
 from scurry.datastream import (
     DataStream,
@@ -84,20 +82,14 @@ def keyed_count(events: DataStream, value_bytes: int = 0) -> DataStream:
     return events.key_by(lambda event: event[0]).process(function)
 
 
-def engine_options(parser: Options) -> Options:
-    """``parser`` with what every job here can be told."""
+def main(job: Callable[[DataStream], DataStream] | None = None) -> None:
+    """Run a job over the events and report; its rows end with a count."""
+    parser = Options()
     parser.add_argument("--batch", type=int, default=1_000_000, help="events per micro-batch")
+    parser.add_argument("--value-bytes", type=int, default=0, help="0: the count is the value")
     parser.add_argument("--warm-up", type=int, default=0, help="events before the rate is taken")
     parser.add_argument("--backend", choices=("disk", "memory"), default="disk")
-    return parser
-
-
-def run(
-    options: Any,
-    build: Callable[[StreamExecutionEnvironment, DataStream], DataStream],
-    strategy: WatermarkStrategy | None = None,
-) -> None:
-    """Run what ``build`` makes of the stream of events, and report; its rows end with a number."""
+    options = parser.parse_args()
     measurement = Measurement()
     sink = SummingSink()
     written = 0
@@ -119,19 +111,11 @@ def run(
     settings.set_string("scurry.state.local-dir", str(options.work / "local"))
     settings.set_string("state.backend", options.backend)
     env.on_progress(on_progress)
-    events = env.from_source(ParquetSource(options.data, element=tuple), strategy, "events")
-    build(env, events).sink_to(sink)
-    env.execute("benchmark")
+    events = env.from_source(ParquetSource(options.data, element=tuple), None, "events")
+    counted = keyed_count(events, options.value_bytes) if job is None else job(events)
+    counted.sink_to(sink)
+    env.execute("counts")
     measurement.finish(events=options.events, output_rows=written, checksum=sink.checksum)
-
-
-def main(job: Callable[[DataStream], DataStream] | None = None) -> None:
-    """Run a job over the events, the keyed count if none is given."""
-    parser = engine_options(Options())
-    parser.add_argument("--value-bytes", type=int, default=0, help="0: the count is the value")
-    options = parser.parse_args()
-    chosen = job or partial(keyed_count, value_bytes=options.value_bytes)
-    run(options, lambda env, events: chosen(events))
 
 
 if __name__ == "__main__":
