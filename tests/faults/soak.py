@@ -89,11 +89,12 @@ class Driver:
 
     def _listen(self) -> None:
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            word, *numbers = line.split()
-            if word == "batch":
-                self.batch, self.restarts = map(int, numbers)
-            self.finished = self.finished or word == "finished"
+        with self.process.stdout as lines:
+            for line in lines:
+                word, *numbers = line.split()
+                if word == "batch":
+                    self.batch, self.restarts = map(int, numbers)
+                self.finished = self.finished or word == "finished"
 
     @property
     def alive(self) -> bool:
