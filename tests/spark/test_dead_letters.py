@@ -38,4 +38,4 @@ def test_poison_leaves_and_the_job_goes_on() -> None:
     assert sorted(t for t in totals.values if t[0] == "b") == [("b", 2), ("b", 5), ("b", 11)]
     assert {type(letter) for letter in letters.values} == {DeadLetter}
     found = sorted((str(letter.element), letter.error.split(":")[0]) for letter in letters.values)
-    assert found == [("()", "IndexError"), ("('a', 'poison')", "TypeError")]
+    assert found == [("('a', 'poison')", "TypeError"), ("()", "IndexError")]
