@@ -40,7 +40,7 @@ def main(root: Path, master: str) -> None:
         "execution.checkpointing.dir": str(root / "checkpoint"),
         "scurry.state.local-dir": str(root / "local"),
         "scurry.batch.max-records": "150",
-        "scurry.state.compact-above": "20000",
+        "scurry.state.compact-above": "4000",
         "spark.executorEnv.PYTHONPATH": os.environ["PYTHONPATH"],
         f"spark.executorEnv.{VARIABLE}": os.environ.get(VARIABLE, ""),
     }
