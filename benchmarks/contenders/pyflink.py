@@ -140,8 +140,8 @@ def main(
     options = _options()
     # read by PyFlink when the environment is made
     os.environ["_python_worker_execution_mode"] = "process"  # noqa: SIM112
-    # the interpreter inside the JVM finds its packages nowhere else
-    os.environ["PYTHONPATH"] = sysconfig.get_paths()["purelib"]
+    # the interpreter inside the JVM finds its packages, and these contenders, nowhere else
+    os.environ["PYTHONPATH"] = os.pathsep.join((sysconfig.get_paths()["purelib"], os.getcwd()))
     tallies = options.work.absolute() / "tallies"
     tallies.mkdir(parents=True)
     measurement = Measurement()
