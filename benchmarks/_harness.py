@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,10 @@ class Contender:
         if self.interpreter_variable is None:
             return sys.executable
         return environment.get(self.interpreter_variable) or None
+
+    def with_options(self, more: tuple[str, ...]) -> Contender:
+        """The same with further options."""
+        return replace(self, options=(*self.options, *more))
 
     def why_skipped(self) -> str:
         """What is missing when there is no interpreter."""
@@ -102,7 +106,9 @@ def check(outcome: dict[str, Any], events: int, checksum: int, rows: int | None 
 
 def _measure(contender: Contender, command: list[str], events: int, errors: Any) -> dict[str, Any]:
     began = time.time()
-    environment = {**os.environ, STARTED_VARIABLE: repr(began)}
+    # workers have to find the modules of a contender too
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, STARTED_VARIABLE: repr(began), "PYTHONPATH": path}
     process = subprocess.Popen(
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True
     )
@@ -183,4 +189,5 @@ def _result(contender: Contender, outcome: dict[str, Any]) -> Result:
         first_result_s=round(outcome["first_result_s"], 2),
         wall_s=round(outcome["wall_s"], 2),
         note="; ".join(note for note in notes if note),
+        cpu_us=outcome.get("cpu_us"),
     )

@@ -41,6 +41,10 @@ class Result:
     note: str = ""
     ratio: float | None = None
     median_batch_ms: float | None = None
+    #: CPU of the Python workers per event, in microseconds
+    cpu_us: float | None = None
+    #: events/s as a share of what the benchmark's own limit allows
+    share: float | None = None
     keys: int = 0
     worker_own_mb: int = 0
     command: str = ""
@@ -109,6 +113,12 @@ def columns(results: list[Result]) -> list[tuple[str, str, list[str]]]:
     if any(result.median_batch_ms is not None for result in results):
         batches = [f"{result.median_batch_ms or 0:.0f} ms" for result in results]
         table.insert(3, ("median batch", "right", batches))
+    if any(result.cpu_us is not None for result in results):
+        cpu = ["" if result.cpu_us is None else f"{result.cpu_us:.1f} us" for result in results]
+        table.insert(3, ("CPU/event", "right", cpu))
+    if any(result.share is not None for result in results):
+        shares = ["" if result.share is None else f"{result.share:.0%}" for result in results]
+        table.insert(3, ("of the limit", "right", shares))
     return table
 
 

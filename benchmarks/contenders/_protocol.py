@@ -65,10 +65,17 @@ class Measurement:
         _say({"progress": events})
 
     def finish(
-        self, *, events: int, output_rows: int, checksum: int | None = None, note: str = ""
+        self,
+        *,
+        events: int,
+        output_rows: int,
+        checksum: int | None = None,
+        note: str = "",
+        cpu_us: float | None = None,
     ) -> None:
         """Report the result. ``checksum`` is the sum of all counts in the output, None if the
-        contender does not count; ``note`` adds what was found while running."""
+        contender does not count; ``note`` adds what was found while running; ``cpu_us`` is the CPU
+        of its Python workers per event, if it was measured."""
         first, first_events = self._marks[0]
         last, last_events = self._marks[-1]
         if len(self._marks) == 1:
@@ -82,6 +89,7 @@ class Measurement:
             "steady_s": last - first,
             "first_result_s": (self._first_result or self._marks[0][0]) - self._started,
             "note": note,
+            "cpu_us": cpu_us,
         }
         _say({"result": result})
 

@@ -64,24 +64,35 @@ def start(frame: DataFrame, work: Path, counted: str | None) -> StreamingQuery:
     return writer.trigger(availableNow=True).start()
 
 
-def follow(query: StreamingQuery, measurement: Measurement, counts: bool, extra: int = 0) -> None:
-    """Wait for the end of ``query`` and report it; its batches are the marks. ``extra`` events at
-    the end of the input are no part of it."""
+def follow(
+    query: StreamingQuery,
+    measurement: Measurement,
+    counts: bool,
+    extra_events: int = 0,
+    row_per_event: bool = True,
+) -> None:
+    """Wait for the end of ``query`` and report it; its batches are the marks.
+
+    ``extra_events`` rows of the input do not count as events and give no output. Progress is
+    taken from the rows that came out, or without ``row_per_event`` from those that went in.
+    """
     while query.isActive:
         measurement.show(sum(progress["numInputRows"] for progress in query.recentProgress))
         time.sleep(_POLL_SECONDS)
     query.awaitTermination()
     events = rows = checksum = 0
-    total = sum(progress["numInputRows"] for progress in query.recentProgress) - extra
+    total = sum(progress["numInputRows"] for progress in query.recentProgress) - extra_events
     for progress in query.recentProgress:
-        if not progress["numInputRows"]:
+        output = progress["observedMetrics"].get("output")
+        if output is None:
             continue
         events += progress["numInputRows"]
-        rows += progress["observedMetrics"]["output"]["rows"]
-        checksum += progress["observedMetrics"]["output"]["total"] or 0
-        measurement.mark(min(events, total), _end_of(progress))
-    events -= extra
-    measurement.finish(events=events, output_rows=rows, checksum=checksum if counts else None)
+        rows += output["rows"]
+        checksum += output["total"] or 0
+        measurement.mark(rows if row_per_event else min(events, total), _end_of(progress))
+    measurement.finish(
+        events=events - extra_events, output_rows=rows, checksum=checksum if counts else None
+    )
 
 
 def _end_of(progress: Any) -> float:

@@ -39,8 +39,12 @@ from benchmarks.contenders._protocol import Measurement, Options, count_of, padd
 _POLL_SECONDS = 0.2
 COUNTS = Types.TUPLE([Types.LONG(), Types.LONG()])
 _TABLE = """
-    CREATE TABLE events (`key` BIGINT, `value` BIGINT, ts BIGINT)
+    CREATE TABLE events (`key` BIGINT, `value` BIGINT, ts BIGINT{event_time})
     WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'csv')
+"""
+_EVENT_TIME = """
+    , rowtime AS TO_TIMESTAMP_LTZ(ts, 3),
+    WATERMARK FOR rowtime AS rowtime - INTERVAL '{seconds:.3f}' SECOND
 """
 
 
@@ -125,21 +129,32 @@ def settings(options: Any) -> Configuration:
     return made
 
 
-def main(job: Callable[[DataStream, str], DataStream] | None = None) -> None:
-    """Run a job over the events and report."""
+def main(
+    job: Callable[[DataStream, str], DataStream] | None = None, out_of_order_ms: int | None = None
+) -> None:
+    """Run a job over the events and report.
+
+    With ``out_of_order_ms`` the table source makes timestamps and watermarks, in the JVM, which is
+    cheaper than an assigner in Python; the third column is then the time.
+    """
     options = options_of()
     # read by PyFlink when the environment is made
     os.environ["_python_worker_execution_mode"] = "process"  # noqa: SIM112
-    # the interpreter inside the JVM finds its packages nowhere else
-    os.environ["PYTHONPATH"] = sysconfig.get_paths()["purelib"]
+    # the interpreter inside the JVM finds its packages, and these contenders, nowhere else
+    os.environ["PYTHONPATH"] = os.pathsep.join((sysconfig.get_paths()["purelib"], os.getcwd()))
     tallies = options.work.absolute() / "tallies"
     tallies.mkdir(parents=True)
     measurement = Measurement()
     env = StreamExecutionEnvironment.get_execution_environment(settings(options))
     tables = StreamTableEnvironment.create(env)
-    tables.execute_sql(_TABLE.format(path=options.data.absolute().as_uri()))
+    columns, event_time = "*", ""
+    if out_of_order_ms is not None:
+        columns = "`key`, `value`, rowtime"
+        event_time = _EVENT_TIME.format(seconds=out_of_order_ms / 1000)
+    path = options.data.absolute().as_uri()
+    tables.execute_sql(_TABLE.format(path=path, event_time=event_time))
     discarding = get_gateway().jvm.org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink
-    events = tables.to_data_stream(tables.from_path("events"))
+    events = tables.to_data_stream(tables.sql_query(f"SELECT {columns} FROM events"))
     if job is None:
         job = partial(keyed_count, value_bytes=options.value_bytes)
     job(events, str(tallies)).sink_to(Sink(discarding()))

@@ -56,7 +56,7 @@ def main(kind: str) -> None:
         .select((F.col("count") + F.col("sum")).alias("total"))
     )
     query = _spark.start(frame, options.work, "total")
-    _spark.follow(query, measurement, counts=True, extra=closing)
+    _spark.follow(query, measurement, counts=True, extra_events=closing, row_per_event=False)
     spark.stop()
 
 

@@ -11,7 +11,7 @@ from scurry.runtime.specs import OperatorSpec
 from scurry.state import StateDescriptor
 from scurry.state.backends import StateSettings
 from scurry.state.journal import MemoryJournal
-from scurry.state.slot_store import SlotStore
+from scurry.state.slot_store import SMALL_LOG, SlotStore
 from scurry.state.table import KeyScope
 from scurry.state.ttl import StateClock
 
@@ -19,7 +19,8 @@ from scurry.state.ttl import StateClock
 class ClockedSlot:
     """States of one slot; ``now``, ``watermark`` and ``timestamp`` are what functions would see."""
 
-    def __init__(self, path: Path, backend: str = "disk") -> None:
+    def __init__(self, path: Path, backend: str = "disk", small_log: int = SMALL_LOG) -> None:
+        self.small_log = small_log
         self.local: Any = StateSettings(backend).local_store(path)
         self.journal = MemoryJournal()
         self.now = 0
@@ -30,7 +31,7 @@ class ClockedSlot:
 
     def restart(self) -> None:
         """A new worker, at the last commit."""
-        self.store = SlotStore(self.local, 128)
+        self.store = SlotStore(self.local, 128, small_log=self.small_log)
         self.begin()
 
     def begin(self) -> None:

@@ -169,9 +169,8 @@ def local(request: Any, tmp_path: Path) -> Any:
 def test_the_log_is_compacted_and_still_complete(
     local: Any, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(slot_store, "_SMALL_LOG", 2000)
     journal = MemoryJournal()
-    store = SlotStore(local, 128)
+    store = SlotStore(local, 128, small_log=2000)
     for batch in range(200):
         store.begin(journal)
         table = store.table("op", "v")
@@ -221,10 +220,10 @@ def test_a_zombie_that_commits_late_is_not_believed(local: Any) -> None:
 
 def test_a_compaction_is_spread_over_commits(local: Any, tmp_path: Path, monkeypatch: Any) -> None:
     """Keys come, change and go while a cycle is under way; a rebuild finds what a dict holds."""
-    monkeypatch.setattr(slot_store, "_SMALL_LOG", 2000)
     monkeypatch.setattr(slot_store, "_LEAST_SLICE", 500)
     random = Random(7)
-    journal, store, truth = MemoryJournal(), SlotStore(local, 128), dict[int, str]()
+    store = SlotStore(local, 128, small_log=2000)
+    journal, truth = MemoryJournal(), dict[int, str]()
     written, cycling = [], 0
     for batch in range(300):
         store.begin(journal)

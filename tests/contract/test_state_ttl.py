@@ -29,7 +29,6 @@ from scurry.state import (
     SetStateDescriptor,
     StateTtlConfig,
     ValueStateDescriptor,
-    slot_store,
 )
 from scurry.state.table import KeyScope
 from scurry.testing import collect_local
@@ -260,9 +259,8 @@ def test_incremental_cleanup_deletes_what_nobody_comes_back_to(
     assert slot.local.size < full / 10
 
 
-def test_compaction_deletes_what_has_expired(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(slot_store, "_SMALL_LOG", 5000)
-    slot = ClockedSlot(tmp_path / "s")
+def test_compaction_deletes_what_has_expired(tmp_path: Path) -> None:
+    slot = ClockedSlot(tmp_path / "s", small_log=5000)
     descriptor = ValueStateDescriptor("s")
     descriptor.enable_time_to_live(
         config(disable_cleanup_in_background=(), cleanup_full_snapshot=())

@@ -27,13 +27,12 @@ GROUPS = [
     [
         *(
             f"{HOW_TO}{name}.md"
-            for name in ("micro-batches", "restart", "source-and-sink", "errors")
+            for name in ("micro-batches", "restart", "source-and-sink", "errors", "async-io")
         ),
         "docs/concepts/functions.md",
     ],
     [f"{HOW_TO}kafka.md"],
-    ["docs/concepts/state.md"],
-    ["docs/concepts/windows.md"],
+    [f"docs/concepts/{name}.md" for name in ("state", "time", "windows", "failure", "timers")],
     [f"{HOW_TO}{name}.md" for name in ("files", "postgres", "other-sinks")],
 ]
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -13,15 +13,9 @@ from scurry.common import WatermarkStrategy
 from scurry.common.errors import ProgramError
 from scurry.common.watermark_strategy import TimestampAssigner
 from scurry.datastream import StreamExecutionEnvironment
+from scurry.functions.dead_letters import DEAD_LETTERS
 from scurry.functions.sink import CommitterContext, Sink, SinkWriter, WriterContext
-from scurry.functions.source import (
-    DEAD_LETTERS,
-    ReadPlan,
-    ReadRange,
-    Source,
-    SourceBatch,
-    SourceEnumerator,
-)
+from scurry.functions.source import ReadPlan, ReadRange, Source, SourceBatch, SourceEnumerator
 from scurry.testing import ListSink, LocalJob, collect_local, run_local
 
 

@@ -17,7 +17,6 @@ import click
 from scurry.cli.checks import Finding, Verdict, examine
 from scurry.cli.kafka_check import check_kafka
 from scurry.cli.machine import ThisMachine
-from scurry.cli.postgres_check import check_postgres
 
 _COLOURS = {Verdict.OK: "green", Verdict.WARN: "yellow", Verdict.FAIL: "red"}
 
@@ -73,6 +72,8 @@ def doctor(wants_json: bool, kafka: tuple[str, ...], postgres: str | None) -> No
     """Check that this machine can run jobs; exit with 1 if it cannot."""
     findings = [*examine(ThisMachine()), *map(check_kafka, kafka)]
     if postgres is not None:
+        from scurry.cli.postgres_check import check_postgres
+
         findings.append(check_postgres(postgres))
     if wants_json:
         click.echo(as_json(findings))

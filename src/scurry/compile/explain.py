@@ -10,6 +10,8 @@ import json
 
 from scurry.compile.job import CompiledJob
 from scurry.compile.stages import Edge
+from scurry.functions.dead_letters import DEAD_LETTER
+from scurry.functions.sink import AT_LEAST_ONCE, EXACTLY_ONCE
 from scurry.plan.nodes import Operator, Sink, Source, TwoInputs
 
 
@@ -19,7 +21,7 @@ def explain(job: CompiledJob) -> str:
     lines = [
         f"Job {job.spec.name!r}: {_plural(len(job.spec.sources), 'source')}, "
         f"{_plural(stages, 'stage')}, parallelism {job.spec.parallelism}, "
-        f"{job.spec.max_parallelism} key groups; lane: hosted"
+        f"{job.spec.max_parallelism} key groups; lane: hosted; output: {_promise(job)}"
     ]
     drawn: set[Operator] = set()
     for node in job.graph.operators:
@@ -51,7 +53,8 @@ def describe_plan(job: CompiledJob) -> str:
                 ],
             }
         )
-    return json.dumps({"name": job.spec.name, "nodes": described}, indent=2)
+    whole = {"name": job.spec.name, "guarantee": job.spec.guarantee, "nodes": described}
+    return json.dumps(whole, indent=2)
 
 
 def _draw(
@@ -91,9 +94,20 @@ def _describe(job: CompiledJob, node: Operator) -> str:
         f"{job.lane(node)}; "
         f"parallelism {job.layout.parallelism[node]}"
     ]
+    if node.on_error == DEAD_LETTER:
+        parts.append("; on error: dead letter")
     if isinstance(node, Sink):
-        parts.append(f"; {node.sink.guarantee}")
+        parts.append(f"; {node.sink.guarantee_in(job.spec.guarantee)}")
     return "".join(parts) + ")"
+
+
+def _promise(job: CompiledJob) -> str:
+    """What the job promises, and which sinks cannot keep it."""
+    promised = job.spec.guarantee
+    if promised == AT_LEAST_ONCE:
+        return f"{AT_LEAST_ONCE} (state: {EXACTLY_ONCE})"
+    weaker = [node.name for node in job.graph.sinks if node.sink.guarantee_in(promised) != promised]
+    return f"{promised} except {', '.join(weaker)}" if weaker else promised
 
 
 def _plural(count: int, noun: str) -> str:

@@ -9,8 +9,11 @@ from dataclasses import dataclass, field
 from scurry.common.errors import ProgramError
 from scurry.compile.checks import check_program
 from scurry.compile.operators import make_for, vectorised
+from scurry.compile.poison import route_dead_letters
 from scurry.compile.stages import Layout, lay_out
 from scurry.compile.uids import assign_uids
+from scurry.functions.dead_letters import DEAD_LETTER, FAIL
+from scurry.functions.sink import EXACTLY_ONCE
 from scurry.plan.graph import Graph
 from scurry.plan.nodes import Node, Operator, Source, Timestamps
 from scurry.runtime.event_time import mark_cell
@@ -26,9 +29,15 @@ class Settings:
     max_parallelism: int = 128
     parameters: Mapping[str, str] = field(default_factory=dict)
     chaining: bool = True
+    #: STREAMING, BATCH, or AUTOMATIC: batch if all sources are bounded
+    mode: str = "STREAMING"
     state: StateSettings = field(default_factory=StateSettings)
     #: whether what can run on whole columns does
     vectorised: bool = True
+    #: what is promised about output: exactly-once or at-least-once
+    guarantee: str = EXACTLY_ONCE
+    #: what happens to an element on which a user function raises
+    on_error: str = FAIL
 
 
 @dataclass(frozen=True)
@@ -48,6 +57,8 @@ class CompiledJob:
 
 def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
     """The job that runs ``graph``."""
+    graph = route_dead_letters(graph, settings.on_error)
+    batch = _is_batch(graph, settings.mode)
     check_program(graph, settings.max_parallelism)
     uids = assign_uids(graph)
     layout = lay_out(graph, settings.parallelism, settings.chaining)
@@ -68,6 +79,8 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
                 type_info=node.type_info if node.declared else None,
                 outputs=tuple(main),
                 side_outputs=side,
+                dead_letters=node.on_error == DEAD_LETTER,
+                batch=batch,
             )
     slots = max(
         (layout.parallelism[head] for heads in layout.stages for head in heads),
@@ -89,10 +102,24 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
         operators=operators,
         stages=tuple(tuple(uids[head] for head in heads) for heads in layout.stages),
         parameters=dict(settings.parameters),
-        options={"ordered": ordered, "alignment": _alignment(graph, uids)},
+        options={
+            "ordered": ordered,
+            "alignment": _alignment(graph, uids),
+            "guarantee": settings.guarantee,
+        },
         state=settings.state,
     )
     return CompiledJob(graph, layout, uids, spec, settings.vectorised)
+
+
+def _is_batch(graph: Graph, mode: str) -> bool:
+    endless = [n for n in graph.nodes if isinstance(n, Source) and not n.source.bounded]
+    if mode == "BATCH" and endless:
+        raise ProgramError(
+            f"Batch execution needs bounded sources, and {endless[0].name!r} "
+            f"({endless[0].location}) has no end. Use RuntimeExecutionMode.STREAMING."
+        )
+    return mode == "BATCH" or (mode == "AUTOMATIC" and not endless)
 
 
 def _alignment(graph: Graph, uids: Mapping[Node, str]) -> dict[str, tuple[str, int, str]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from scurry.common.errors import ProgramError
 from scurry.plan import nodes
+from scurry.runtime.async_io import AsyncWaitOperator
 from scurry.runtime.broadcast import BroadcastProcessOperator, KeyedBroadcastProcessOperator
 from scurry.runtime.event_time import TimestampsOperator
 from scurry.runtime.interval_join import IntervalJoinOperator
@@ -19,6 +20,7 @@ from scurry.runtime.stateless import (
     CoProcessOperator,
     FilterOperator,
     FlatMapOperator,
+    KeyGuardOperator,
     MapOperator,
     ProcessOperator,
 )
@@ -44,6 +46,9 @@ _LOWERINGS: dict[type[nodes.Node], Callable[[Any], Make]] = {
     nodes.Filter: lambda node: MakeOperator(FilterOperator, node.function),
     nodes.Process: lambda node: MakeOperator(ProcessOperator, node.function),
     nodes.Batches: lambda node: MakeOperator(BatchesOperator, node.function, node.call),
+    nodes.AsyncWait: lambda node: MakeOperator(
+        AsyncWaitOperator, node.function, node.timeout_ms, node.retry, node.capacity, node.ordered
+    ),
     nodes.Timestamps: lambda node: MakeOperator(TimestampsOperator, node.strategy),
     nodes.KeyedProcess: lambda node: MakeOperator(KeyedProcessOperator, node.function),
     nodes.CoProcess: lambda node: MakeOperator(CoProcessOperator, node.function),
@@ -57,6 +62,7 @@ _LOWERINGS: dict[type[nodes.Node], Callable[[Any], Make]] = {
     nodes.IntervalJoin: lambda node: MakeOperator(
         IntervalJoinOperator, node.function, node.lower, node.upper, node.late
     ),
+    nodes.KeyGuard: lambda node: MakeOperator(KeyGuardOperator, node.selector.get_key),
     nodes.Reduce: lambda node: MakeOperator(ReduceOperator, node.function),
     nodes.Sink: lambda node: MakeOperator(SinkOperator, node.sink),
 }

@@ -11,7 +11,7 @@ import hashlib
 import re
 
 from scurry.plan.graph import Graph
-from scurry.plan.nodes import KeyBy, Node, Operator, Partition, SideOutput
+from scurry.plan.nodes import KeyBy, KeyGuard, Node, Operator, Partition, SideOutput
 
 
 def assign_uids(graph: Graph) -> dict[Node, str]:
@@ -23,7 +23,9 @@ def assign_uids(graph: Graph) -> dict[Node, str]:
         feeding = "|".join(labels[source] for source in node.inputs)
         if isinstance(node, Operator):
             uid = node.uid or _automatic(node, feeding, taken)
-            uids[node] = labels[node] = uid
+            uids[node] = uid
+            # a guard comes and goes with a setting, and must not change the uids behind it
+            labels[node] = feeding if isinstance(node, KeyGuard) else uid
         else:
             labels[node] = _label(node, feeding)
     return uids

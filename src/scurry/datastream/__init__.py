@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from scurry.datastream.async_data_stream import AsyncDataStream
+from scurry.datastream.checkpoint_config import CheckpointConfig
+from scurry.datastream.checkpointing_mode import CheckpointingMode
 from scurry.datastream.data_stream import (
     AllWindowedStream,
     BroadcastConnectedStream,
@@ -13,9 +16,13 @@ from scurry.datastream.data_stream import (
     WindowedStream,
 )
 from scurry.datastream.execution_mode import RuntimeExecutionMode
+from scurry.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
 from scurry.datastream.functions import (
     AggregateFunction,
     AllWindowFunction,
+    AsyncFunction,
+    AsyncRetryPredicate,
+    AsyncRetryStrategy,
     BroadcastProcessFunction,
     CoFlatMapFunction,
     CoGroupFunction,
@@ -61,9 +68,15 @@ __all__ = [
     "AggregateFunction",
     "AllWindowFunction",
     "AllWindowedStream",
+    "AsyncDataStream",
+    "AsyncFunction",
+    "AsyncRetryPredicate",
+    "AsyncRetryStrategy",
     "BroadcastConnectedStream",
     "BroadcastProcessFunction",
     "BroadcastStream",
+    "CheckpointConfig",
+    "CheckpointingMode",
     "CoFlatMapFunction",
     "CoGroupFunction",
     "CoMapFunction",
@@ -72,6 +85,7 @@ __all__ = [
     "CountWindow",
     "DataStream",
     "DataStreamSink",
+    "ExternalizedCheckpointRetention",
     "FilterFunction",
     "FlatJoinFunction",
     "FlatMapFunction",

@@ -18,6 +18,10 @@ class CloseableIterator(Iterator[Any]):
     def __next__(self) -> Any:
         return next(self._elements)
 
+    def next(self) -> Any:
+        """The next element; raises StopIteration when there is none."""
+        return next(self)
+
     def __iter__(self) -> CloseableIterator:
         return self
 

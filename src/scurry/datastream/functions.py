@@ -20,6 +20,7 @@ from scurry.functions import (
     RuntimeContext,
     WindowFunction,
 )
+from scurry.functions.async_io import AsyncFunction, AsyncRetryPredicate, AsyncRetryStrategy
 from scurry.functions.broadcast import (
     BaseBroadcastProcessFunction,
     BroadcastProcessFunction,
@@ -38,6 +39,7 @@ from scurry.functions.co_process import (
     KeyedCoProcessFunction,
 )
 from scurry.functions.contexts import TimerService
+from scurry.functions.dead_letters import DEAD_LETTERS, DeadLetter
 from scurry.functions.joins import (
     CoGroupFunction,
     FlatJoinFunction,
@@ -54,8 +56,12 @@ from scurry.functions.source import (
 )
 
 __all__ = [
+    "DEAD_LETTERS",
     "AggregateFunction",
     "AllWindowFunction",
+    "AsyncFunction",
+    "AsyncRetryPredicate",
+    "AsyncRetryStrategy",
     "BaseBroadcastProcessFunction",
     "BroadcastProcessFunction",
     "CheckpointedFunction",
@@ -63,6 +69,7 @@ __all__ = [
     "CoGroupFunction",
     "CoMapFunction",
     "CoProcessFunction",
+    "DeadLetter",
     "FilterFunction",
     "FlatJoinFunction",
     "FlatMapFunction",

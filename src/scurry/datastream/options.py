@@ -9,6 +9,8 @@ KEY_GROUPS = 128
 CHAINING = "pipeline.operator-chaining.enabled"
 #: Where checkpoints are kept; without it a job starts from nothing each time.
 CHECKPOINT_DIR = "execution.checkpointing.dir"
+#: Whether sinks may repeat records after a failure: EXACTLY_ONCE or AT_LEAST_ONCE.
+CHECKPOINTING_MODE = "execution.checkpointing.mode"
 #: The least time between the starts of two micro-batches; without it they follow at once.
 BATCH_INTERVAL = "execution.checkpointing.interval"
 #: The most records a micro-batch reads from one source.
@@ -23,5 +25,9 @@ STATE_BACKEND_TYPE = "state.backend.type"
 STATE_CACHE = "state.backend.cache-size"
 #: Whether windows with built-in aggregates run on whole columns; results are the same either way.
 VECTORISED = "scurry.windows.vectorised"
+#: Bytes of log up to which a slot's state is not compacted.
+COMPACT_ABOVE = "scurry.state.compact-above"
+#: What happens to an element on which a user function raises: fail or dead-letter.
+ON_ERROR = "scurry.on-error"
 #: Files, packages and archives that workers can import, separated by commas.
 PYTHON_FILES = "python.files"

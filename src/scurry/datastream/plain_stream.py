@@ -82,6 +82,13 @@ class DataStreamSink(Step):
 class DataStream(Step):
     """A stream of elements."""
 
+    def on_error(self: S, policy: str) -> S:
+        """What happens to an element on which this operator's function raises: ``"fail"`` ends the
+        job, ``"dead-letter"`` sends the element to the side output ``DEAD_LETTERS``. Without it
+        the job's ``scurry.on-error`` decides."""
+        self._transformation.set_on_error(policy)
+        return self
+
     def get_name(self) -> str:
         """The operator's name."""
         return self._transformation.name
@@ -106,6 +113,10 @@ class DataStream(Step):
     def force_non_parallel(self: S) -> S:
         """Exactly one instance."""
         return self.set_parallelism(1)
+
+    def set_buffer_timeout(self: S, timeout_millis: int) -> S:
+        """Accepted, changes nothing: operators hand on whole batches, without buffers."""
+        return self
 
     def start_new_chain(self: S) -> S:
         """Begin a new stage with this operator."""

@@ -15,7 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from scurry.common.configuration import Configuration
-from scurry.common.errors import NotSupportedError, ProgramError, TypeMismatchError
+from scurry.common.errors import (
+    ConfigurationError,
+    ProgramError,
+    TypeMismatchError,
+)
 from scurry.common.execution_config import ExecutionConfig
 from scurry.common.job_client import JobClient
 from scurry.common.job_execution_result import JobExecutionResult
@@ -27,9 +31,12 @@ from scurry.compile.explain import describe_plan, explain
 from scurry.compile.job import CompiledJob, Settings, compile_job
 from scurry.connectors.collection import CollectionSource
 from scurry.datastream import options
+from scurry.datastream.checkpointing_mode import mode_of
 from scurry.datastream.execution_mode import RuntimeExecutionMode
+from scurry.datastream.job_settings import JobSettings
 from scurry.datastream.plain_stream import DataStream
 from scurry.datastream.transformation import Transformation, freeze
+from scurry.functions.dead_letters import FAIL, POLICIES
 from scurry.functions.source import Source
 from scurry.plan import nodes
 from scurry.plan.graph import Graph
@@ -37,7 +44,7 @@ from scurry.runtime.conform import as_elements
 from scurry.state.backends import StateSettings
 
 
-class StreamExecutionEnvironment:
+class StreamExecutionEnvironment(JobSettings):
     """Builds streams from sources and runs what was built."""
 
     def __init__(self, configuration: Configuration | None = None) -> None:
@@ -98,39 +105,11 @@ class StreamExecutionEnvironment:
         """The number of key groups; -1 if the default is left in place."""
         return self._config.get_max_parallelism()
 
-    def get_default_local_parallelism(self) -> int:
-        """The number of cores of this machine."""
-        return os.cpu_count() or 1
-
     def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
-        """Choose streaming semantics (the default) or, for bounded input, automatic."""
-        if execution_mode is RuntimeExecutionMode.BATCH:
-            raise NotSupportedError(
-                "RuntimeExecutionMode.BATCH is not there yet. STREAMING gives the same final "
-                "results over bounded input, with every intermediate update."
-            )
+        """Choose between streaming (the default), batch, and automatic: batch if all sources are
+        bounded. See :class:`RuntimeExecutionMode`."""
         self._configuration.set_string("execution.runtime-mode", execution_mode.name)
         return self
-
-    def disable_operator_chaining(self) -> StreamExecutionEnvironment:
-        """Give each operator a stage of its own."""
-        self._configuration.set_string(options.CHAINING, "false")
-        return self
-
-    def is_chaining_enabled(self) -> bool:
-        """Whether operators share a task with what feeds them where they can."""
-        return bool(self._configuration.get_boolean(options.CHAINING, True))
-
-    def enable_checkpointing(self, interval: int) -> StreamExecutionEnvironment:
-        """Take a checkpoint every ``interval`` milliseconds. In Scurry every micro-batch is one, so
-        this sets how often a micro-batch starts at the least; where it is stored is
-        ``execution.checkpointing.dir``."""
-        self._configuration.set_string(options.BATCH_INTERVAL, f"{interval} ms")
-        return self
-
-    def get_checkpoint_interval(self) -> int:
-        """The interval in milliseconds, -1 if none was set."""
-        return int(self._configuration.get_duration(options.BATCH_INTERVAL, -1))
 
     def set_restart_strategy(self, strategy: RestartStrategyConfiguration) -> None:
         """What to do when the job fails; without it ``restart-strategy.type`` of the configuration
@@ -202,6 +181,11 @@ class StreamExecutionEnvironment:
         step = Transformation(nodes.Source, f"Source: {name}", (), declared, source=source)
         return DataStream(self, step)
 
+    def dead_letters(self) -> DataStream:
+        """The stream of all elements that operators failed on, as :class:`DeadLetter`; see
+        :mod:`scurry.functions.dead_letters`."""
+        return DataStream(self, Transformation(nodes.AllDeadLetters, "Dead Letters"))
+
     def add_sink(self, step: Transformation) -> None:
         """A stream has ended in a sink."""
         self._sinks.append(step)
@@ -250,8 +234,11 @@ class StreamExecutionEnvironment:
             max_parallelism=max_parallelism if max_parallelism > 0 else options.KEY_GROUPS,
             parameters=self._config.get_global_job_parameters(),
             chaining=self.is_chaining_enabled(),
+            mode=self._mode(),
             state=self._state_settings(),
             vectorised=self._configuration.get_boolean(options.VECTORISED, True),
+            guarantee=mode_of(self._configuration).guarantee,
+            on_error=self._on_error(),
         )
 
     def _state_settings(self) -> StateSettings:
@@ -259,7 +246,25 @@ class StreamExecutionEnvironment:
         return StateSettings(
             get(options.STATE_BACKEND, get(options.STATE_BACKEND_TYPE, default.backend)),
             self._configuration.get_integer(options.STATE_CACHE, default.cache_entries),
+            self._configuration.get_integer(options.COMPACT_ABOVE, default.compact_above),
         )
+
+    def _mode(self) -> str:
+        mode = str(self._configuration.get_string("execution.runtime-mode", "STREAMING")).upper()
+        if mode not in RuntimeExecutionMode.__members__:
+            raise ConfigurationError(
+                f"execution.runtime-mode is {mode!r}; it must be one of "
+                f"{', '.join(RuntimeExecutionMode.__members__)}."
+            )
+        return mode
+
+    def _on_error(self) -> str:
+        policy = str(self._configuration.get_string(options.ON_ERROR, FAIL))
+        if policy not in POLICIES:
+            raise ConfigurationError(
+                f"{options.ON_ERROR} is {policy!r}; it must be one of {', '.join(POLICIES)}."
+            )
+        return policy
 
     def add_python_file(self, file_path: str) -> None:
         """Let workers import a Python file, package directory or zip."""

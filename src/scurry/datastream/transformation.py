@@ -14,6 +14,7 @@ from typing import Any
 import scurry
 from scurry.common.errors import ProgramError
 from scurry.common.type_information import TypeInformation
+from scurry.functions.dead_letters import POLICIES
 from scurry.plan.nodes import Node
 
 _PACKAGE = str(Path(scurry.__file__).parent)
@@ -42,6 +43,7 @@ class Transformation:
         self.max_parallelism: int | None = None
         self.chaining = "chain"
         self.description = ""
+        self.on_error: str | None = None
         self.location = caller()
         #: the step that names given to this one really mean: a source, for its watermarks
         self.part_of: Transformation | None = None
@@ -75,6 +77,14 @@ class Transformation:
         else:
             self.max_parallelism = parallelism
 
+    def set_on_error(self, policy: str) -> None:
+        """Say what happens to an element on which the step fails."""
+        if policy not in POLICIES:
+            raise ProgramError(
+                f"on_error({policy!r}) at {caller()}: it must be 'fail' or 'dead-letter'."
+            )
+        self.on_error = policy
+
 
 def freeze(ends: Iterable[Transformation]) -> list[Node]:
     """Plan nodes for ``ends`` and everything before them; a shared step becomes a shared node."""
@@ -93,6 +103,7 @@ def freeze(ends: Iterable[Transformation]) -> list[Node]:
                 declared=step.declared,
                 chaining=step.chaining,
                 description=step.description,
+                on_error=step.on_error,
                 **step.fields,
             )
         return made[step]

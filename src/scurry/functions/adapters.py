@@ -82,15 +82,17 @@ def window_function(given: Any, kinds: tuple[type, ...], operation: str) -> Any:
     """What a window operation was given, if it is an instance of one of ``kinds``."""
     if isinstance(given, kinds):
         return given
-    names = " or a ".join(kind.__name__ for kind in kinds)
+    names = " or ".join(f"{_article(kind.__name__)} {kind.__name__}" for kind in kinds)
     if isinstance(given, type) and issubclass(given, Function):
         raise ProgramError(
             f"{operation} was given the class {given.__name__} itself; pass an instance: "
             f"{given.__name__}()."
         )
-    raise ProgramError(
-        f"{operation} needs a {names}, got {shorten(given)} ({type(given).__name__})."
-    )
+    raise ProgramError(f"{operation} needs {names}, got {shorten(given)} ({type(given).__name__}).")
+
+
+def _article(name: str) -> str:
+    return "an" if name[0] in "AEIOU" else "a"
 
 
 class KeyedMap(KeyedProcessFunction):

@@ -6,6 +6,10 @@ message to the driver. There ``commit`` makes the messages of all writers visibl
 id. A batch may be run again after a crash, so ``commit`` for a batch id it has seen must change
 nothing: that is what makes the output exactly-once. A sink that cannot do that says so in its
 ``guarantee``, which ``explain()`` shows.
+
+A job may be content with at-least-once. Its writers find that in their context, and a sink that
+knows how to do with less work then, such as writing at once instead of into a transaction, says so
+in ``guarantee_in``.
 """
 
 from __future__ import annotations
@@ -40,6 +44,8 @@ class WriterContext:
     uid: str
     index: int
     parallelism: int
+    #: what the job promises: with AT_LEAST_ONCE a writer may make records visible right away
+    guarantee: str = EXACTLY_ONCE
 
 
 @dataclass(frozen=True)
@@ -101,6 +107,11 @@ class Sink(ABC):
     """A sink as the program names it; it is pickled and sent to the workers."""
 
     guarantee: str = EXACTLY_ONCE
+
+    def guarantee_in(self, promised: str) -> str:
+        """What this sink guarantees in a job that promises ``promised``. A sink whose writers work
+        differently in at-least-once jobs overrides it."""
+        return self.guarantee
 
     @abstractmethod
     def create_writer(self, context: WriterContext) -> SinkWriter:

@@ -26,8 +26,6 @@ from scurry.common.type_information import TypeInformation
 from scurry.functions.output_tag import OutputTag
 
 Json = Any
-#: The side output of a source for what it could not decode.
-DEAD_LETTERS = OutputTag("dead-letters")
 
 
 @dataclass(frozen=True)

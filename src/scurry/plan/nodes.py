@@ -14,6 +14,7 @@ from scurry.common.type_information import TypeInformation
 from scurry.common.watermark_strategy import WatermarkStrategy
 from scurry.functions import sink as sinks
 from scurry.functions import source as sources
+from scurry.functions.async_io import AsyncFunction, AsyncRetryStrategy
 from scurry.functions.broadcast import (
     BroadcastProcessFunction,
     KeyedBroadcastProcessFunction,
@@ -52,6 +53,8 @@ class Node:
     #: "chain", "head" (start a new chain here) or "never"
     chaining: str = "chain"
     description: str = ""
+    #: "fail" or "dead-letter", None for what the job says
+    on_error: str | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -100,6 +103,17 @@ class Batches(Operator):
 
     function: Function
     call: Callable[..., Any]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AsyncWait(Operator):
+    """Awaits the results of a function, many at a time."""
+
+    function: AsyncFunction
+    timeout_ms: int
+    retry: AsyncRetryStrategy
+    capacity: int
+    ordered: bool
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -188,6 +202,18 @@ class KeyBy(Node):
     """Partitions by key."""
 
     selector: KeySelector
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KeyGuard(Operator):
+    """Lets elements pass whose key can be computed."""
+
+    selector: KeySelector
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AllDeadLetters(Node):
+    """The dead letters of all operators that have any; compiling replaces it by their union."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

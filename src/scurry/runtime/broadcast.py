@@ -51,25 +51,20 @@ class BroadcastStates:
     ) -> None:
         self._operator = spec.name
         tables = {d.name: broadcast_table(store_of(task), spec.uid, d.name) for d in descriptors}
-        self._readable = {name: TableReadOnlyBroadcastState(tables[name]) for name in tables}
+        #: by name, for the side that is not broadcast
+        self.by_name = {name: TableReadOnlyBroadcastState(tables[name]) for name in tables}
         self._writable = {name: TableBroadcastState(tables[name]) for name in tables}
-
-    def readable(self, descriptor: MapStateDescriptor) -> TableReadOnlyBroadcastState:
-        """The state for the side that is not broadcast."""
-        try:
-            return self._readable[descriptor.name]
-        except (KeyError, AttributeError):
-            raise self._unknown(descriptor) from None
 
     def writable(self, descriptor: MapStateDescriptor) -> TableBroadcastState:
         """The state for the broadcast side."""
         try:
             return self._writable[descriptor.name]
         except (KeyError, AttributeError):
-            raise self._unknown(descriptor) from None
+            raise self.unknown(descriptor) from None
 
-    def _unknown(self, descriptor: Any) -> ProgramError:
-        known = ", ".join(map(repr, sorted(self._readable)))
+    def unknown(self, descriptor: Any) -> ProgramError:
+        """The error for a state that the stream was not broadcast with."""
+        known = ", ".join(map(repr, sorted(self.by_name)))
         return ProgramError(
             f"{self._operator!r} asked for the broadcast state {descriptor!r}, but the stream was "
             f"broadcast with {known}. Give its descriptor to broadcast(...) too."
@@ -85,7 +80,11 @@ class Reading:
     def get_broadcast_state(
         self, state_descriptor: MapStateDescriptor
     ) -> ReadOnlyBroadcastState[Any, Any]:
-        return self._states.readable(state_descriptor)
+        # once per event in most programs, hence no call in between
+        try:
+            return self._states.by_name[state_descriptor.name]
+        except (KeyError, AttributeError):
+            raise self._states.unknown(state_descriptor) from None
 
     def current_processing_time(self) -> int:
         return self.timer_service().current_processing_time()

@@ -29,7 +29,10 @@ class Emissions:
     def fired_at(self, time: int, watermark: int) -> None:
         """An event-time timer fires, in a stream that stands at ``watermark``: downstream, what it
         emits comes before the watermark that made it due."""
-        self.fired.append((time, max(watermark, time - 1), max(time, watermark + 1)))
+        if time > watermark:
+            self.fired.append((time, time - 1, time))
+        else:
+            self.fired.append((time, watermark, watermark + 1))
 
     def batch(self, batch: Batch | None) -> Batch:
         """The emitted records, each in the place of what caused it."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import pickle
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,9 +28,11 @@ from scurry.common.watermark_strategy import (
     WatermarkOutput,
     WatermarkStrategy,
 )
+from scurry.functions.dead_letters import DeadLetter
 from scurry.runtime.batch import MIN_WATERMARK, NO_TIMESTAMP, Batch, Longs
 from scurry.runtime.failures import ElementFailed
-from scurry.runtime.operator import Operator
+from scurry.runtime.operator import Operator, longs
+from scurry.runtime.poison import PoisonGuard, emit_letters, stamp_at
 from scurry.runtime.selectors import picked_field
 from scurry.runtime.specs import OperatorSpec
 
@@ -55,7 +58,9 @@ class TimestampsOperator(Operator):
 
     def __init__(self, spec: OperatorSpec, strategy: WatermarkStrategy) -> None:
         super().__init__(spec)
-        self._strategy = strategy
+        # in batch execution event time stands still until the input ends
+        still = replace(strategy, kind="none", idleness_ms=None, alignment=None)
+        self._strategy = still if spec.batch else strategy
         #: the field that is the timestamp, if the assigner only picks one
         self._field: str | int | None = None
         if isinstance(strategy.assigner, FunctionTimestampAssigner):
@@ -68,7 +73,9 @@ class TimestampsOperator(Operator):
     def process(self, batch: Batch, port: int = 0) -> None:
         strategy, cells = self._strategy, self.context.cells
         batch = batch.alias()
-        if strategy.assigner is not None:
+        if strategy.assigner is not None and self.spec.dead_letters:
+            batch = self._assign_guarded(batch)
+        elif strategy.assigner is not None:
             try:
                 batch.ts = self._assign(batch)
             except Exception as failure:
@@ -128,6 +135,28 @@ class TimestampsOperator(Operator):
         self.context.count(f"future:{self.spec.uid}", int(beyond.sum()))
         self.emit_side(tag, batch.take(np.flatnonzero(beyond)))
         return batch.take(np.flatnonzero(~beyond))
+
+    def _assign_guarded(self, batch: Batch) -> Batch:
+        """The records that have a timestamp, with it; the others are dead letters."""
+        guard = PoisonGuard(self.spec, self.context)
+        kept: list[int] = []
+        stamps: list[int] = []
+        failed: list[int] = []
+        letters: list[DeadLetter] = []
+        for at, row in enumerate(batch.rows):
+            single = Batch([row], ts=None if batch.ts is None else batch.ts[at : at + 1])
+            try:
+                stamps.append(int(self._assign(single)[0]))
+                kept.append(at)
+            except ElementFailed as failure:
+                cause = failure.__cause__
+                assert isinstance(cause, Exception)
+                failed.append(at)
+                letters.append(guard.letter(row, cause, stamp_at(batch.ts, at)))
+        emit_letters(self, batch, letters, failed)
+        batch = batch.take(longs(kept)) if failed else batch
+        batch.ts = longs(stamps)
+        return batch
 
     def _watermarks(self, highest: Longs) -> Longs:
         delay = self._strategy.out_of_orderness_ms + 1

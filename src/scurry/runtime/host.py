@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from scurry.common.fault_points import fault_point
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK
 from scurry.runtime.blobs import decode_batch
 from scurry.runtime.checkpointed import OperatorStates
@@ -48,6 +49,7 @@ class SlotHost:
             store=store,
             parameters=job.parameters,
             operator_states=OperatorStates(store),
+            guarantee=job.guarantee,
         )
         self.task = Task(job, self._context)
         for uid in self._heads:
@@ -78,6 +80,7 @@ class SlotHost:
         for uid in self._heads:
             yield from self._run_operator(uid, arrivals.pop(uid), ends[uid])
             marks[uid] = Mark(self._gates[uid].current, self._gates[uid].all_idle)
+            fault_point("process")
         yield from self.task.finish_channel(marks)
         yield from self.task.finish()
         yield from self._ticks(tick)

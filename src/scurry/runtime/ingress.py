@@ -16,7 +16,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from scurry.functions.source import DEAD_LETTERS, SourceBatch
+from scurry.functions.dead_letters import DEAD_LETTERS
+from scurry.functions.source import SourceBatch
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, RANK_SHIFT, Batch
 from scurry.runtime.columns import ElementCodec
 from scurry.runtime.envelope import CELLS, OPERATORS, TICK, Envelope
@@ -81,7 +82,11 @@ class IngressTask:
         self.index = index
         self._sources = {source.uid: source for source in job.sources}
         self._context = TaskContext(
-            index, job.parallelism, job.max_parallelism, parameters=job.parameters
+            index,
+            job.parallelism,
+            job.max_parallelism,
+            parameters=job.parameters,
+            guarantee=job.guarantee,
         )
         self._tasks: dict[str, tuple[Task, dict[str, list[Consumer]]]] = {}
         self._token = ""
@@ -105,8 +110,17 @@ class IngressTask:
         self._context.batch = plan.batch
         self._context.operator_states.held = plan.states
         self._context.operator_states.unions = plan.unions
+        unfinished: list[PartitionPlan] = []
         for partition in plan.partitions:
-            yield from self._run_partition(partition)
+            yield from self._feed(partition)
+            if self._tasks[partition.source][0].holds_back:
+                # what is under way need not be over before the next partition is read
+                unfinished.append(partition)
+            else:
+                yield from self._finish(partition)
+        for partition in unfinished:
+            self._enter(partition)
+            yield from self._finish(partition)
         for task, _ in self._tasks.values():
             yield from task.finish()
         yield from self._snapshot()
@@ -130,12 +144,16 @@ class IngressTask:
         told = OperatorReport((0, self.index), self._token, states.held, states.own_unions)
         yield to_driver(self.index, OPERATORS, "", encode_report(told))
 
-    def _run_partition(self, plan: PartitionPlan) -> Iterator[Envelope]:
-        source = self._sources[plan.source]
+    def _enter(self, plan: PartitionPlan) -> tuple[Task, dict[str, list[Consumer]]]:
+        """What is handled from now on belongs to that partition."""
         task, consumers = self._task(plan.source)
-        context = self._context
-        context.cells = plan.cells
+        self._context.cells = plan.cells
         task.start_channel(plan.partition)
+        return task, consumers
+
+    def _feed(self, plan: PartitionPlan) -> Iterator[Envelope]:
+        source, context = self._sources[plan.source], self._context
+        task, consumers = self._enter(plan)
         place = plan.rank << RANK_SHIFT
         ordered = self.job.options.get("ordered")
         for batch, rejected in self._read(source, plan.ranges):
@@ -152,9 +170,12 @@ class IngressTask:
                 for consumer in consumers[""]:
                     consumer(batch)
             yield from task.drain()
+
+    def _finish(self, plan: PartitionPlan) -> Iterator[Envelope]:
+        task, _ = self._tasks[plan.source]
         mark = Mark(MAX_WATERMARK if plan.ended else MIN_WATERMARK)
-        yield from task.finish_channel({source.uid: mark})
-        cells = encode_report((plan.source, plan.partition, context.cells))
+        yield from task.finish_channel({plan.source: mark})
+        cells = encode_report((plan.source, plan.partition, self._context.cells))
         yield to_driver(self.index, CELLS, "", cells)
 
     def _read(self, source: SourceSpec, ranges: list[Any]) -> Iterator[tuple[Batch, Batch | None]]:

@@ -124,7 +124,10 @@ class InputGate:
             end = after.get(name, int(own[last]))
             caps[last + 1] = min(int(caps[last + 1]), end)
         combined = np.minimum(own, np.minimum.accumulate(caps)[:-1])
-        whole.wm = np.maximum.accumulate(np.maximum(combined, self.current))
+        marks = np.maximum.accumulate(np.maximum(combined, self.current))
+        # a stream without event time beside one that has ended stays without
+        if whole.wm is not None or marks[-1] > MIN_WATERMARK:
+            whole.wm = marks
 
     def _after(self, ends: dict[str, Mark]) -> dict[str, int]:
         """The channels' watermarks once this micro-batch's reports have come in."""

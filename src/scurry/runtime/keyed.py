@@ -12,18 +12,20 @@ from typing import Any
 
 from scurry.common.keys import thaw
 from scurry.functions.contexts import TimeDomain
+from scurry.functions.dead_letters import DeadLetter
 from scurry.functions.process import KeyedProcessFunction
 from scurry.functions.transforms import ReduceFunction
-from scurry.runtime.batch import NO_TIMESTAMP, Batch, Longs, origins
+from scurry.runtime.batch import MAX_WATERMARK, NO_TIMESTAMP, Batch, Longs, origins
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.failures import explained
 from scurry.runtime.keyed_context import KeyedContext, KeyedTimerService, state_clock
 from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
 from scurry.runtime.operator import Clock, Operator, TaskContext, by_port
+from scurry.runtime.poison import PoisonGuard, flat_map_guarded
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.timers import TimerQueue
 from scurry.state.encoding import NULL
-from scurry.state.table import MISSING, KeyScope, StateTable
+from scurry.state.table import MISSING, KeyScope, StateTable, address
 
 #: A method of a user's function: takes a value and a context.
 Call = Callable[[Any, Any], Any]
@@ -47,6 +49,9 @@ class KeyedFunctionOperator(Operator):
         clock = state_clock(self._clock, lambda: self._context.timestamp())
         self._state = KeyedRuntimeContext(self.spec, context, self._scope, clock)
         self._context = self._make_context()
+        self._on_timer: Call = self._function.on_timer
+        if self.spec.dead_letters:
+            self._on_timer = self._guarded(self._function.on_timer, timer=True)
         self.start_function(self._function, self._state)
 
     def _make_context(self) -> KeyedContext:
@@ -67,10 +72,23 @@ class KeyedFunctionOperator(Operator):
         """Call ``calls[i]`` with record i and the context, for all records in order."""
         assert batch.keys is not None
         store_of(self.context).prefetch(self.spec.uid, batch.keys)
+        if self.spec.dead_letters:
+            made = {call: self._guarded(call) for call in set(calls)}
+            calls = [made[call] for call in calls]
         if batch.wm is None and batch.ts is None:
             self._run_untimed(batch, calls)
         else:
             self._run_timed(batch, calls)
+
+    def _guarded(self, call: Call, timer: bool = False) -> Call:
+        guard, context, scope = PoisonGuard(self.spec, self.context), self._context, self._scope
+
+        def letter(value: Any, failure: Exception) -> DeadLetter:
+            if timer:
+                return guard.letter(None, failure, value, thaw(scope.key))
+            return guard.letter(value, failure, context._timestamp)
+
+        return guard.around(call, lambda: context._values, letter)
 
     def _run_untimed(self, batch: Batch, calls: list[Call]) -> None:
         assert batch.keys is not None
@@ -137,33 +155,38 @@ class KeyedFunctionOperator(Operator):
         if self._timers.event.next_due <= watermark:
             self._fire(self._timers.event, watermark, output)
         clock.watermark = watermark
+        if self.spec.batch and watermark == MAX_WATERMARK:
+            clock.now = MAX_WATERMARK
+            self._fire(self._timers.processing, MAX_WATERMARK - 1, output)
         self._flush(output, None)
 
     def _fire(self, timers: TimerQueue, until: int, output: Emissions) -> None:
         """Call ``on_timer`` for all that is due, also for what these calls register."""
         scope, context, clock = self._scope, self._context, self._clock
+        on_timer, values = self._on_timer, output.values
         event_time = timers is self._timers.event
         context._domain = TimeDomain.EVENT_TIME if event_time else TimeDomain.PROCESSING_TIME
         before = clock.watermark
-        while (due := timers.pop_due(until)) is not None:
+        while timers.next_due <= until and (due := timers.pop_due(until)) is not None:
             time, scope.key = due
             context._timestamp = time
             if event_time:
                 # the function sees the watermark that made the timer due; downstream, what it
                 # emits comes before that watermark
-                clock.watermark = max(clock.watermark, time)
+                if time > clock.watermark:
+                    clock.watermark = time
                 output.fired_at(time, before)
             else:
                 output.fired.append((time, before, before))
             output.source.append(-len(output.fired))
             try:
-                result = self._function.on_timer(time, context)
+                result = on_timer(time, context)
                 if result is not None:
-                    output.values.extend(result)
+                    values.extend(result)
             except Exception as failure:
                 what = f"timer at {time} of key {thaw(scope.key)!r}"
                 raise self.failed(explained(failure, self._function), what) from failure
-            output.ends.append(len(output.values))
+            output.ends.append(len(values))
 
     def _flush(self, output: Emissions, batch: Batch | None) -> None:
         self.emit_tagged(output.batch(batch))
@@ -208,6 +231,9 @@ class ReduceOperator(Operator):
         store_of(self.context).prefetch(self.spec.uid, batch.keys)
         live, dirty, load = self._table.live, self._table.dirty, self._table.load
         reduce = self._function.reduce
+        if self.spec.dead_letters:
+            self._process_guarded(batch)
+            return
         values: list[Any] = []
         value = None
         try:
@@ -224,7 +250,34 @@ class ReduceOperator(Operator):
                 values.append(reduced)
         except Exception as failure:
             raise self.failed(failure, value) from failure
-        self.emit(batch.with_rows(values))
+        if not self.spec.batch:
+            self.emit(batch.with_rows(values))
+
+    def advance(self, watermark: int) -> None:
+        """In batch execution the last value of each key is the result."""
+        if self.spec.batch and watermark == MAX_WATERMARK:
+            groups = self.context.max_parallelism
+            found = sorted(self._table.items(), key=lambda item: address(item[0], groups))
+            self.emit(Batch([None if held is NULL else held for _, held in found]))
+
+    def _process_guarded(self, batch: Batch) -> None:
+        assert batch.keys is not None
+        keys = iter(batch.keys)
+        table = self._table
+
+        def reduced(value: Any) -> tuple[Any, ...]:
+            key = next(keys)
+            held = table.live.get(key, MISSING)
+            if held is MISSING:
+                held = table.load(key)
+            first = held is None
+            held = None if held is NULL else held
+            result = value if first else self._function.reduce(held, value)
+            table.live[key] = NULL if result is None else result
+            table.dirty[key] = None
+            return () if self.spec.batch else (result,)
+
+        flat_map_guarded(self, batch, reduced)
 
     def close(self) -> None:
         self._function.close()

@@ -11,6 +11,7 @@ import numpy as np
 
 from scurry.functions.contexts import FunctionContext, KeyedStateStore, RuntimeContext
 from scurry.functions.output_tag import OutputTag
+from scurry.functions.sink import EXACTLY_ONCE
 from scurry.runtime.batch import MIN_WATERMARK, Batch, Longs
 from scurry.runtime.checkpointed import InstanceCheckpoint, OperatorStates, checkpointed
 from scurry.runtime.conform import conform
@@ -45,8 +46,12 @@ class TaskContext:
     now: int = 0
     #: the number of the micro-batch
     batch: int = 0
+    #: the source partition whose records are handled, or the slot
+    channel: str = ""
     store: SlotStore | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
+    #: what the job promises about its output
+    guarantee: str = EXACTLY_ONCE
     #: small values that survive from batch to batch, such as the highest timestamp seen
     cells: dict[str, Any] = field(default_factory=dict)
     counters: dict[str, int] = field(default_factory=dict)
@@ -97,13 +102,17 @@ class Operator:
     ``open`` is called once per instance. In each micro-batch the head of a chain is first told to
     ``begin``, with the watermark the last batch ended at. Then ``process`` is called for the
     batches of records in order, and for the head ``advance`` with the watermark at the end of the
-    input; then ``finish`` for all. ``close`` is called after the last micro-batch.
+    input. Operators that hold records back are told to ``flush`` when a channel (a source
+    partition, or a slot) has no more; then ``finish`` is called for all. ``close`` is called after
+    the last micro-batch.
 
     An operator with ``two_inputs`` is always the head of a chain. Instead of ``process`` its
     ``process_ports`` is called: with the records of both inputs, merged into their order.
     """
 
     two_inputs = False
+    #: whether records are emitted later than they came; then ``flush`` has a meaning
+    holds_back = False
 
     def __init__(self, spec: OperatorSpec) -> None:
         self.spec = spec
@@ -126,9 +135,13 @@ class Operator:
         try:
             keyed = None if isinstance(runtime, FunctionContext) else runtime
             self.start_checkpointed(function, keyed)
-            function.open(runtime)
+            self.open_function(function, runtime)
         except Exception as failure:
             raise self.failed(failure) from failure
+
+    def open_function(self, function: Any, runtime: RuntimeContext) -> None:
+        """Call ``open``."""
+        function.open(runtime)
 
     def start_checkpointed(self, function: Any, keyed: KeyedStateStore | None = None) -> None:
         """Give ``function`` its operator state, if it has any."""
@@ -167,6 +180,10 @@ class Operator:
     def advance(self, watermark: int) -> None:
         """The watermark at the end of this micro-batch's input."""
 
+    def flush(self) -> bool:
+        """Emit what was held back of the current channel; True if there was anything."""
+        return False
+
     def finish(self) -> None:
         """The micro-batch is over."""
 
@@ -199,8 +216,8 @@ class Operator:
                 main.append(at)
         for tag, places in tagged.items():
             if tag in self._side:
-                self.emit_side(tag, batch.spread([rows[at][1] for at in places], _longs(places)))
-        self._emit_conforming(batch.spread([rows[at] for at in main], _longs(main)))
+                self.emit_side(tag, batch.spread([rows[at][1] for at in places], longs(places)))
+        self._emit_conforming(batch.spread([rows[at] for at in main], longs(main)))
 
     def _emit_conforming(self, batch: Batch) -> None:
         if self.spec.type_info is not None:
@@ -241,5 +258,6 @@ def any_tagged(rows: list[Any]) -> bool:
     return any(map(is_tagged, rows))
 
 
-def _longs(places: list[int]) -> Longs:
+def longs(places: list[int]) -> Longs:
+    """Numbers of records as an index."""
     return np.array(places, dtype=np.int64)

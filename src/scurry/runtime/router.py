@@ -46,14 +46,19 @@ class Router:
         self._prefix = f"{sender.uid}>{tag}:{wire.port}{again}@"
         self._channel = ""
         self._seq = 0
+        #: how far channels have come that were left before they were complete
+        self._left: dict[str, int] = {}
         self._waiting: dict[int, list[Batch]] = {}
         self._waiting_rows: dict[int, int] = {}
         self._ready: list[Envelope] = []
 
     def start(self, channel: str) -> None:
-        """Begin the records of a channel: a source partition, or this slot."""
+        """Begin the records of a channel, a source partition or this slot; or return to it."""
+        if self._channel:
+            self._seal_all()
+            self._left[self._channel] = self._seq
         self._channel = self._prefix + channel
-        self._seq = 0
+        self._seq = self._left.pop(self._channel, 0)
 
     def send(self, batch: Batch) -> None:
         """Take records for later stages."""
@@ -69,6 +74,10 @@ class Router:
                 name, target.uid, target.location, NO_ELEMENT, failure
             ) from failure
         for slot in [slot for slot, rows in self._waiting_rows.items() if rows >= BLOB_ROWS]:
+            self._seal(slot)
+
+    def _seal_all(self) -> None:
+        for slot in sorted(self._waiting):
             self._seal(slot)
 
     def _seal(self, slot: int) -> None:
@@ -103,11 +112,11 @@ class Router:
 
     def finish(self, mark: Mark) -> Iterator[Envelope]:
         """The channel's records of this micro-batch are complete, its mark is known."""
-        for slot in sorted(self._waiting):
-            self._seal(slot)
+        self._seal_all()
         yield from self.drain()
         for slot in range(self._target.parallelism):
             yield self._envelope(slot, WATERMARK, mark.watermark, _IDLE if mark.idle else b"")
+        self._channel = ""
 
 
 def mark_of(envelope: Envelope) -> Mark:

@@ -19,7 +19,9 @@ class SinkOperator(Operator):
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
-        self._place = WriterContext(self.spec.uid, context.index, self.spec.parallelism)
+        self._place = WriterContext(
+            self.spec.uid, context.index, self.spec.parallelism, context.guarantee
+        )
 
     def process(self, batch: Batch, port: int = 0) -> None:
         try:

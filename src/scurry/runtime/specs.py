@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from scurry.common.type_information import TypeInformation
+from scurry.functions.sink import EXACTLY_ONCE
 from scurry.functions.source import Source
 from scurry.state.backends import StateSettings
 
@@ -43,6 +44,10 @@ class OperatorSpec:
     type_info: TypeInformation | None = None
     outputs: tuple[Wire, ...] = ()
     side_outputs: Mapping[str, tuple[Wire, ...]] = field(default_factory=dict)
+    #: whether elements that user code fails on go to a side output instead of failing the job
+    dead_letters: bool = False
+    #: batch execution: event time stands still until the input ends, results are final ones only
+    batch: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,11 @@ class JobSpec:
     sys_path: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     state: StateSettings = field(default_factory=StateSettings)
+
+    @property
+    def guarantee(self) -> str:
+        """What the job promises about its output."""
+        return str(self.options.get("guarantee", EXACTLY_ONCE))
 
     @property
     def ingress_tasks(self) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from scurry.common.errors import ProgramError, TypeMismatchError
+from scurry.common.keys import freeze, stable_hash
 from scurry.functions.contexts import FunctionContext, TimerService
 from scurry.functions.output_tag import OutputTag
 from scurry.functions.process import ElementContext
@@ -18,11 +19,14 @@ from scurry.runtime.columns import ElementCodec, infer_columns
 from scurry.runtime.conform import conform
 from scurry.runtime.failures import apply_all
 from scurry.runtime.operator import Clock, Operator, TaskContext, by_port
+from scurry.runtime.poison import PoisonGuard, flat_map_guarded
 from scurry.runtime.specs import OperatorSpec
 
 
 class FunctionOperator(Operator):
     """An operator that runs one user function with a life cycle."""
+
+    context_kind = FunctionContext
 
     def __init__(self, spec: OperatorSpec, function: Function) -> None:
         super().__init__(spec)
@@ -31,7 +35,7 @@ class FunctionOperator(Operator):
     def open(self, context: TaskContext) -> None:
         super().open(context)
         spec = self.spec
-        runtime = FunctionContext(
+        runtime = self.context_kind(
             spec.name,
             spec.uid,
             context.index,
@@ -51,6 +55,10 @@ class MapOperator(FunctionOperator):
 
     def process(self, batch: Batch, port: int = 0) -> None:
         function: Any = self.function
+        if self.spec.dead_letters:
+            declared = self.spec.type_info
+            flat_map_guarded(self, batch, lambda row: conform([function.map(row)], declared))
+            return
         try:
             rows = conform(apply_all(function.map, batch.rows), self.spec.type_info)
         except Exception as failure:
@@ -63,6 +71,9 @@ class FilterOperator(FunctionOperator):
 
     def process(self, batch: Batch, port: int = 0) -> None:
         function: Any = self.function
+        if self.spec.dead_letters:
+            flat_map_guarded(self, batch, lambda row: (row,) if function.filter(row) else ())
+            return
         try:
             kept = apply_all(function.filter, batch.rows)
             places = np.flatnonzero(np.fromiter(map(bool, kept), dtype=bool, count=len(kept)))
@@ -80,6 +91,9 @@ class FlatMapOperator(FunctionOperator):
     def process(self, batch: Batch, port: int = 0) -> None:
         function: Any = self.function
         call = function.flat_map
+        if self.spec.dead_letters:
+            flat_map_guarded(self, batch, self._called)
+            return
         rows: list[Any] = []
         ends: list[int] = []
         row = None
@@ -93,6 +107,27 @@ class FlatMapOperator(FunctionOperator):
         except Exception as failure:
             raise self.failed(failure, row) from failure
         self.emit(batch.spread(rows, origins(ends)))
+
+    def _called(self, row: Any) -> list[Any]:
+        function: Any = self.function
+        result = function.flat_map(row)
+        found = [] if result is None else list(iterate(result, "flat_map"))
+        return conform(found, self.spec.type_info)
+
+
+class KeyGuardOperator(Operator):
+    """Lets records pass whose key can be computed; the others are dead letters."""
+
+    def __init__(self, spec: OperatorSpec, select: Callable[[Any], Any]) -> None:
+        super().__init__(spec)
+        self._select = select
+
+    def process(self, batch: Batch, port: int = 0) -> None:
+        flat_map_guarded(self, batch, self._checked)
+
+    def _checked(self, row: Any) -> tuple[Any]:
+        stable_hash(freeze(self._select(row)))
+        return (row,)
 
 
 def iterate(result: Any, what: str) -> Iterable[Any]:
@@ -168,6 +203,8 @@ class ProcessOperator(FunctionOperator):
     def _run(self, batch: Batch, calls: list[Callable[[Any, Any], Any]]) -> None:
         """Call ``calls[i]`` with record i and the context, for all records in order."""
         context, clock = self._context, self._clock
+        if self.spec.dead_letters:
+            calls = self._guarded(calls)
         clock.now = self.context.now
         values: list[Any] = []
         context.values = values
@@ -186,6 +223,18 @@ class ProcessOperator(FunctionOperator):
         except Exception as failure:
             raise self.failed(failure, row) from failure
         self.emit_tagged(batch.spread(values, origins(ends)))
+
+    def _guarded(self, calls: list[Callable[[Any, Any], Any]]) -> list[Callable[[Any, Any], Any]]:
+        guard, context = PoisonGuard(self.spec, self.context), self._context
+        made = {
+            call: guard.around(
+                call,
+                lambda: context.values,
+                lambda value, failure: guard.letter(value, failure, context.current),
+            )
+            for call in set(calls)
+        }
+        return [made[call] for call in calls]
 
 
 class CoProcessOperator(ProcessOperator):

@@ -121,9 +121,16 @@ class Task:
                 self._trace(wire.target, self._outputs(operator.spec), onward)
 
     def start_channel(self, channel: str) -> None:
-        """What is routed from now on belongs to ``channel``."""
+        """What is routed from now on belongs to ``channel``, to which one may return until it is
+        finished."""
+        self.context.channel = channel
         for router in self.routers:
             router.start(channel)
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether any operator emits records later than it is given them."""
+        return any(operator.holds_back for operator in self.operators.values())
 
     def drain(self) -> Iterator[Envelope]:
         """Envelopes that are ready to travel."""
@@ -132,6 +139,9 @@ class Task:
 
     def finish_channel(self, marks: dict[str, Mark]) -> Iterator[Envelope]:
         """The current channel is complete; ``marks`` are those of the heads."""
+        # what one operator lets go of another may hold back again
+        while any(operator.flush() for operator in self.operators.values()):
+            pass
         marks = dict(marks)
         for uid, operator in self.operators.items():
             if isinstance(operator, TimestampsOperator):

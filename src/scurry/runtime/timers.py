@@ -1,14 +1,17 @@
 """Timers: a queue per operator, slot and time domain, durable, in order of time.
 
 Stored timers lie in the local store under their timestamp, so the due ones are the head of a range
-scan and a million future timers cost nothing. Timers set during the micro-batch wait in a heap
-above. Both are merged as time passes.
+scan and a million future timers cost nothing. They are read ahead in blocks, because the watermark
+may move with every record; what the store holds does not change within a micro-batch. Timers set
+during the micro-batch wait in a heap. Both are merged as time passes.
 """
 
 from __future__ import annotations
 
-import heapq
+import hashlib
 from collections.abc import Iterator
+from heapq import heappop, heappush
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -23,8 +26,12 @@ from scurry.state.table import address
 _BIAS = 1 << 63
 #: The two clocks that timers can follow.
 EVENT, PROCESSING = "event", "processing"
-#: A timer: its time, where its key lives, the key.
-Timer = tuple[int, bytes, Any]
+#: A timer's time, and where its key lives.
+Place = tuple[int, bytes]
+_FIRST_BLOCK, _LARGEST_BLOCK = 16, 4096
+_LONG_ADDRESS = 300
+_CACHED_ADDRESSES = 100_000
+_NEVER = MAX_WATERMARK + 1
 
 
 class TimerQueue:
@@ -36,75 +43,95 @@ class TimerQueue:
         self.name = name
         self.domain = domain
         #: no timer is due before this time; may be too early, never too late
-        self.next_due = MAX_WATERMARK + 1
+        self.next_due = _NEVER
         self._store = store
         self._max_parallelism = max_parallelism
-        self._heap: list[Timer] = []
-        self._set: dict[tuple[int, bytes], Any] = {}
-        self._gone: dict[tuple[int, bytes], None] = {}
-        self._scanned: int | None = None
+        self._heap: list[Place] = []
+        self._set: dict[Place, Any] = {}
+        self._gone: dict[Place, None] = {}
+        self._begun = False
+        #: stored timers with their records, the next one last, and the row to read on from
+        self._ahead: list[tuple[Place, bytes]] = []
+        self._resume: bytes | None = None
+        self._block = _FIRST_BLOCK
+        self._addresses: dict[Any, bytes] = {}
 
     def begin(self) -> None:
         """A micro-batch starts: see when the first stored timer is due."""
-        if self._scanned is None:
-            self._scanned = -_BIAS - 1
-            self._look_ahead()
+        if not self._begun:
+            self._begun = True
+            self._block, self._resume = _FIRST_BLOCK, b""
+            self._read_ahead()
+            if self._ahead:
+                self.next_due = min(self.next_due, self._ahead[-1][0][0])
+
+    def _where(self, key: Any) -> bytes:
+        """Where ``key`` lives, worked out once."""
+        where = address(key, self._max_parallelism)
+        if len(where) > _LONG_ADDRESS:
+            where = where[:2] + b"#" + hashlib.blake2b(where, digest_size=32).digest()
+        self._addresses[key] = where
+        return where
 
     def register(self, time: int, key: Any) -> None:
         """Set a timer; setting it twice changes nothing."""
-        place = (time, address(key, self._max_parallelism))
+        place = (time, self._addresses.get(key) or self._where(key))
         if place in self._set:
             return
         self._set[place] = key
-        heapq.heappush(self._heap, (*place, _Opaque(key)))
+        heappush(self._heap, place)
         if time < self.next_due:
             self.next_due = time
 
     def delete(self, time: int, key: Any) -> None:
         """Forget a timer, set in this micro-batch or earlier."""
-        place = (time, address(key, self._max_parallelism))
+        place = (time, self._addresses.get(key) or self._where(key))
         self._set.pop(place, None)
         if self._store.get(self.name, _row(place)) is not None:
             self._gone[place] = None
 
     def pop_due(self, time: int) -> tuple[int, Any] | None:
         """The earliest timer at or before ``time``, removed; None if there is none."""
-        if self._scanned is not None and self._scanned < time:
-            self._scan_to(time)
-        while self._heap and self._heap[0][0] <= time:
-            when, where, held = heapq.heappop(self._heap)
-            place = (when, where)
-            key = self._set.pop(place, self)
-            if key is not self:
-                if self._store.get(self.name, _row(place)) is not None:
-                    self._gone[place] = None
-                return when, key
-            if held.stored and place not in self._gone:
-                self._gone[place] = None
-                return when, held.key
-        self._look_ahead()
-        return None
-
-    def _scan_to(self, time: int) -> None:
-        """Bring stored timers up to ``time`` into the heap."""
-        assert self._scanned is not None
-        start = _time(self._scanned + 1)
-        for row, record in self._store.scan(self.name, start):
-            when = int.from_bytes(row[:8], "big") - _BIAS
-            if when > time:
+        heap, ahead = self._heap, self._ahead
+        due = None
+        while due is None:
+            if ahead and not (heap and heap[0] < ahead[-1][0]):
+                if ahead[-1][0][0] > time:
+                    break
+                due = self._take_stored()
+            elif heap and heap[0][0] <= time:
+                place = heappop(heap)
+                key = self._set.pop(place, self)
+                # a timer that was deleted, or that fired as a stored one, is still in the heap
+                if key is not self:
+                    due = place[0], key
+            else:
                 break
-            place = (when, bytes(row[8:]))
-            if place not in self._set:
-                heapq.heappush(self._heap, (*place, _Opaque(decode(record), stored=True)))
-        self._scanned = time
-
-    def _look_ahead(self) -> None:
-        upcoming = self._heap[0][0] if self._heap else MAX_WATERMARK + 1
-        if self._scanned is not None and self._scanned < MAX_WATERMARK:
-            for row, _ in self._store.scan(self.name, _time(self._scanned + 1)):
-                upcoming = min(upcoming, int.from_bytes(row[:8], "big") - _BIAS)
-                break
+        upcoming = heap[0][0] if heap else _NEVER
+        if ahead and ahead[-1][0][0] < upcoming:
+            upcoming = ahead[-1][0][0]
         self.next_due = upcoming
+        return due
+
+    def _take_stored(self) -> tuple[int, Any] | None:
+        """The next stored timer, removed; None if it has been deleted."""
+        place, record = self._ahead.pop()
+        if not self._ahead:
+            self._read_ahead()
+        if place in self._gone:
+            return None
+        self._gone[place] = None
+        self._set.pop(place, None)
+        return place[0], decode(record)
+
+    def _read_ahead(self) -> None:
+        """Fetch the next block of stored timers, each time a larger one."""
+        if self._resume is None:
+            return
+        rows = list(islice(self._store.scan(self.name, self._resume), self._block))
+        self._resume = rows[-1][0] + b"\x00" if len(rows) == self._block else None
+        self._block = min(4 * self._block, _LARGEST_BLOCK)
+        self._ahead.extend((_place_of(row), record) for row, record in reversed(rows))
 
     def changes(self) -> Iterator[Change]:
         """What changed since the last commit, as bytes."""
@@ -117,25 +144,24 @@ class TimerQueue:
     def settle(self) -> None:
         """The changes are in the store now."""
         self.forget()
+        if len(self._addresses) > _CACHED_ADDRESSES:
+            self._addresses.clear()
 
     def forget(self) -> None:
-        """Nothing in memory may be trusted any more."""
-        self._heap.clear()
-        self._set.clear()
-        self._gone.clear()
-        self._scanned = None
-        self.next_due = MAX_WATERMARK + 1
+        """Nothing that was read may be trusted any more."""
+        for held in (self._heap, self._set, self._gone, self._ahead):
+            held.clear()
+        self._begun = False
+        self._resume = None
+        self.next_due = _NEVER
 
     def pending(self) -> list[tuple[int, Any]]:
         """All timers in order, for tests and for showing state."""
-        found = {
-            (int.from_bytes(row[:8], "big") - _BIAS, bytes(row[8:])): decode(record)
-            for row, record in self._store.scan(self.name)
-        }
+        found = {_place_of(row): decode(record) for row, record in self._store.scan(self.name)}
         for place in self._gone:
             found.pop(place, None)
         found.update(self._set)
-        return [(time, found[time, where]) for time, where in sorted(found)]
+        return [(place[0], found[place]) for place in sorted(found)]
 
 
 def timer_queue(store: SlotStore, uid: str, domain: str) -> TimerQueue:
@@ -145,31 +171,20 @@ def timer_queue(store: SlotStore, uid: str, domain: str) -> TimerQueue:
 
 
 def timer_time(timestamp: Any) -> int:
-    """``timestamp``, if a timer can be set at it."""
+    """``timestamp``, if a timer can be set at it; beyond the end of time is the end of time."""
+    if type(timestamp) is int:
+        return timestamp if timestamp <= MAX_WATERMARK else MAX_WATERMARK
     if isinstance(timestamp, (int, np.integer)) and not isinstance(timestamp, bool):
-        return int(timestamp)
+        return min(int(timestamp), MAX_WATERMARK)
     raise ProgramError(
         f"A timer needs a whole number of milliseconds, got {timestamp!r} "
         f"({type(timestamp).__name__})."
     )
 
 
-class _Opaque:
-    """A key inside a heap entry: never compared, because its place decides before it."""
-
-    __slots__ = ("key", "stored")
-
-    def __init__(self, key: Any, stored: bool = False) -> None:
-        self.key = key
-        self.stored = stored
-
-    def __lt__(self, other: object) -> bool:
-        return False
+def _row(place: Place) -> bytes:
+    return (place[0] + _BIAS).to_bytes(8, "big") + place[1]
 
 
-def _time(time: int) -> bytes:
-    return (time + _BIAS).to_bytes(8, "big")
-
-
-def _row(place: tuple[int, bytes]) -> bytes:
-    return _time(place[0]) + place[1]
+def _place_of(row: bytes) -> Place:
+    return int.from_bytes(row[:8], "big") - _BIAS, row[8:]

@@ -12,7 +12,7 @@ from pathlib import Path
 from scurry.common.errors import ConfigurationError
 from scurry.state.local import LocalStore
 from scurry.state.memory import MemoryStore
-from scurry.state.slot_store import SlotStore, Store
+from scurry.state.slot_store import SMALL_LOG, SlotStore, Store
 from scurry.state.table import CACHE_ENTRIES
 
 #: What each setting means; the names that Flink gives its own backends are understood.
@@ -26,6 +26,8 @@ class StateSettings:
     backend: str = "disk"
     #: decoded entries that each state keeps in memory, per slot, from micro-batch to micro-batch
     cache_entries: int = CACHE_ENTRIES
+    #: bytes of log up to which a slot's state is not compacted
+    compact_above: int = SMALL_LOG
 
     def __post_init__(self) -> None:
         if self.backend not in _BACKENDS:
@@ -44,4 +46,4 @@ class StateSettings:
 
     def slot_store(self, local: Store, max_parallelism: int) -> SlotStore:
         """The state of a slot above a local store."""
-        return SlotStore(local, max_parallelism, self.cache_entries)
+        return SlotStore(local, max_parallelism, self.cache_entries, small_log=self.compact_above)

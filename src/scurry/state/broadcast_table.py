@@ -29,7 +29,8 @@ class BroadcastTable:
     def __init__(self, name: str, store: RecordReader) -> None:
         self.name = name
         self._store = store
-        self._live: dict[Any, Any] | None = None
+        #: all entries once they are loaded, None before
+        self.loaded: dict[Any, Any] | None = None
         self._ordered: dict[Any, Any] | None = None
         self._listed: Iterable[tuple[Any, Any]] = ()
         self._forms: dict[Any, bytes] = {}
@@ -41,10 +42,10 @@ class BroadcastTable:
     @property
     def live(self) -> dict[Any, Any]:
         """All entries, in no particular order."""
-        return self._load() if self._live is None else self._live
+        return self._load() if self.loaded is None else self.loaded
 
     def _load(self) -> dict[Any, Any]:
-        self._live = live = {}
+        self.loaded = live = {}
         for address, record in self._store.scan(self.name):
             entry, value = unpack_record(record)
             entry = freeze(entry)
@@ -88,11 +89,11 @@ class BroadcastTable:
 
     def changes(self) -> Iterator[Change]:
         """What changed since the last commit, as bytes."""
-        if self._live is None:
+        if self.loaded is None:
             return
         for key in self._changed:
-            record = self._record(key) if key in self._live else None
-            if record is None or _unchangeable(self._live[key]):
+            record = self._record(key) if key in self.loaded else None
+            if record is None or _unchangeable(self.loaded[key]):
                 self._records.pop(key, None)
             else:
                 self._fresh[key] = record
@@ -105,8 +106,8 @@ class BroadcastTable:
                     yield self.name, EVERY_SLOT + self._forms[key], record
 
     def _record(self, key: Any) -> bytes:
-        assert self._live is not None
-        return pack_record(thaw(key), self._live[key])
+        assert self.loaded is not None
+        return pack_record(thaw(key), self.loaded[key])
 
     def settle(self) -> None:
         """The changes are committed."""
@@ -116,7 +117,7 @@ class BroadcastTable:
 
     def forget(self) -> None:
         """Drop everything held in memory."""
-        self._live = self._ordered = None
+        self.loaded = self._ordered = None
         for held in (self._forms, self._changed, self._records, self._fresh):
             held.clear()
 
@@ -144,10 +145,14 @@ class TableReadOnlyBroadcastState(ReadOnlyBroadcastState[Any, Any]):
         self._table = table
 
     def get(self, key: Any) -> Any:
+        table = self._table
+        live = table.loaded
+        if live is None:
+            live = table.live
         try:
-            return self._table.live.get(key)
+            return live.get(key)
         except TypeError:
-            return self._table.live.get(freeze(key))
+            return live.get(freeze(key))
 
     def contains(self, key: Any) -> bool:
         return freeze(key) in self._table.live

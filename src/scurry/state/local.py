@@ -3,8 +3,8 @@
 LMDB is memory-mapped and safe to share between processes, so whichever Python worker of the host
 gets a slot next finds the slot's state where the last one left it. The store is a cache: it
 carries the lineage id of the commit it holds, and when that is not the lineage Spark believes in,
-it is thrown away and rebuilt from the journal. Nothing is ever synced to disk; losing it costs a
-rebuild, never data.
+or its files are not as they were left (:mod:`scurry.state.generations`), it is thrown away and
+rebuilt from the journal. Nothing is ever synced to disk; losing it costs a rebuild, never data.
 
 Records live under ``table-number + key``; a table is one named state of one operator. Keys longer
 than LMDB takes are replaced by their digest, the full key standing in the record.
@@ -13,6 +13,7 @@ than LMDB takes are replaced by their digest, the full key standing in the recor
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
@@ -21,44 +22,97 @@ from typing import cast
 
 import lmdb
 
+from scurry.common.errors import JobError
+from scurry.state.generations import Generations, look
 from scurry.state.journal import Change, stored_key, stored_keys
 
 _LINEAGE = b"\x00lineage"
+#: the lineage of a store that two attempts at the same work have written to
+_TORN = b""
 _TABLE_NAMES = b"\x00table:"
 _FIRST_MAP_BYTES = 64 << 20
 _table_of = itemgetter(0)
 
 
 class LocalStore:
-    """Records of one slot in an LMDB environment at ``path``."""
+    """Records of one slot in LMDB, below the directory ``path``.
+
+    A micro-batch goes ``check``, ``begin``, reads, ``verify``, ``apply``, ``confirm``.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._numbers: dict[str, bytes] = {}
-        self._open()
-
-    def _open(self) -> None:
-        self.path.mkdir(parents=True, exist_ok=True)
-        self._env = lmdb.open(
-            str(self.path),
-            map_size=_FIRST_MAP_BYTES,
-            sync=False,
-            metasync=False,
-            writemap=True,
-            meminit=False,
-            max_readers=64,
-            subdir=True,
-        )
         self._read: lmdb.Transaction | None = None
+        self._env: lmdb.Environment | None = None
+        self._generations = Generations(path)
+
+    def check(self) -> None:
+        """Start a micro-batch: have a store open whose files are as the last one left them, an
+        empty one if there is none."""
+        place = self._generations.trusted()
+        if place is None:
+            self.reset()
+        elif self._env is None or place != self._place:
+            self._switch(place)
+
+    def verify(self) -> None:
+        """Make sure that what was read since :meth:`begin` was not damaged meanwhile."""
+        seen, transaction = self._seen
+        now = look(self._place)
+        # files that were deleted can no longer be reached by anybody else
+        if now is not None and now != seen and self._last_transaction == transaction:
+            raise JobError(
+                f"The local state in {self.path} was changed by another program while a "
+                "micro-batch was reading it. The micro-batch has to be run again, on state "
+                "restored from the checkpoint; a restart strategy does that by itself."
+            )
+
+    def confirm(self) -> None:
+        """The micro-batch has ended well: what the files look like now is to be believed."""
+        self.end()
+        self._generations.seal(self._place)
+
+    def reset(self) -> None:
+        """Go on with an empty store. Processes that have the old one open keep it."""
+        self._generations.break_seal()
+        self._switch(self._generations.fresh())
+
+    def _switch(self, place: Path) -> None:
+        self._release()
+        self._numbers = {}
+        try:
+            self._env, self._place = _open(place), place
+        except lmdb.Error:
+            place = self._generations.fresh()
+            self._env, self._place = _open(place), place
+
+    def _release(self) -> None:
+        self.end()
+        if self._env is not None:
+            self._env.close()
+            self._env = None
+
+    @property
+    def _last_transaction(self) -> int:
+        return int(self._environment.info()["last_txnid"])
+
+    @property
+    def _environment(self) -> lmdb.Environment:
+        assert self._env is not None
+        return self._env
 
     def begin(self) -> None:
         """Start reading: everything read until :meth:`end` is of one instant."""
         self.end()
+        if self._env is None:
+            self.check()
         try:
-            self._read = self._env.begin(buffers=False)
+            self._read = self._environment.begin(buffers=False)
         except lmdb.MapResizedError:
-            self._env.set_mapsize(0)
-            self._read = self._env.begin(buffers=False)
+            self._environment.set_mapsize(0)
+            self._read = self._environment.begin(buffers=False)
+        self._seen = (look(self._place), self._last_transaction)
         self._numbers = {}
         with self._read.cursor() as cursor:
             if cursor.set_range(_TABLE_NAMES):
@@ -80,7 +134,7 @@ class LocalStore:
         return self._read
 
     def lineage(self) -> bytes | None:
-        """The lineage id of the commit this store holds, None for an empty or torn store."""
+        """The lineage id of the commit this store holds, None for an empty store."""
         found = self._reader().get(_LINEAGE)
         return None if found is None else bytes(found)
 
@@ -123,20 +177,21 @@ class LocalStore:
     def entries(self) -> int:
         """How many records there are, in all tables."""
         bookkeeping = 1 + len(self._numbers)
-        return max(0, int(self._env.stat()["entries"]) - bookkeeping)
+        return max(0, int(self._environment.stat()["entries"]) - bookkeeping)
 
     @property
     def size(self) -> int:
         """How many bytes the records take on disk, bookkeeping included, free pages not."""
-        found = self._env.stat()
+        found = self._environment.stat()
         pages = found["branch_pages"] + found["leaf_pages"] + found["overflow_pages"]
         return int(pages * found["psize"])
 
     def apply(self, changes: Iterable[Change], base: bytes | None, lineage: bytes) -> bool:
         """Write ``changes`` and ``lineage`` in one transaction.
 
-        Returns False, leaving the store torn (without lineage), when it no longer holds ``base``:
-        another attempt at the same work got in between, so what was read may not be what is here.
+        Returns False, leaving the store torn, with the lineage of no commit, when it no longer
+        holds ``base``: another attempt at the same work got in between, so what was read may not
+        be what is here.
         """
         self.end()
         pending = list(changes)
@@ -146,15 +201,15 @@ class LocalStore:
                 return self._write(pending, base, lineage)
             except lmdb.MapFullError:
                 self._numbers = dict(known)
-                self._env.set_mapsize(self._env.info()["map_size"] * 2)
+                self._environment.set_mapsize(self._environment.info()["map_size"] * 2)
             except lmdb.MapResizedError:
-                self._env.set_mapsize(0)
+                self._environment.set_mapsize(0)
 
     def _write(self, changes: list[Change], base: bytes | None, lineage: bytes) -> bool:
-        with self._env.begin(write=True) as txn:
+        with self._environment.begin(write=True) as txn:
             held = txn.get(_LINEAGE)
             if held != base:
-                txn.delete(_LINEAGE)
+                txn.put(_LINEAGE, _TORN)
                 return False
             put, delete = txn.put, txn.delete
             for table, part in groupby(changes, _table_of):
@@ -181,16 +236,22 @@ class LocalStore:
             self._numbers[table] = number
         return number
 
-    def reset(self) -> None:
-        """Throw everything away, in place: other processes may have the store open."""
-        self.end()
-        self._numbers = {}
-        with self._env.begin(write=True) as txn:
-            txn.drop(self._env.open_db(txn=txn), delete=False)
-
     def close(self, erase: bool = False) -> None:
         """Release the store, and with ``erase`` delete its files."""
-        self.end()
-        self._env.close()
+        self._release()
         if erase:
             shutil.rmtree(self.path, ignore_errors=True)
+
+
+def _open(place: Path) -> lmdb.Environment:
+    return lmdb.open(
+        str(place),
+        map_size=_FIRST_MAP_BYTES,
+        sync=False,
+        metasync=False,
+        # elsewhere, writing through the map changes a file's time of change later than one writes
+        writemap=sys.platform == "linux",
+        meminit=False,
+        max_readers=64,
+        subdir=True,
+    )

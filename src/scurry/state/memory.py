@@ -37,6 +37,15 @@ class MemoryStore:
         self._tables: dict[str, _Table] = {}
         self._lineage: bytes | None = None
 
+    def check(self) -> None:
+        """Start a micro-batch."""
+
+    def verify(self) -> None:
+        """Nobody else can have changed it."""
+
+    def confirm(self) -> None:
+        """The micro-batch has ended well."""
+
     def begin(self) -> None:
         """Start reading."""
 

@@ -20,6 +20,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
+from scurry.common.fault_points import fault_point
 from scurry.state.journal import (
     Change,
     Head,
@@ -35,7 +36,7 @@ from scurry.state.table import CACHE_ENTRIES, StateTable
 from scurry.state.ttl import Sweeper
 
 #: A log shorter than this is not worth compacting.
-_SMALL_LOG = 4 << 20
+SMALL_LOG = 4 << 20
 #: How much larger than the live data, as of the last compaction, the log gets before the next.
 _GROWTH = 2.5
 #: How much of a compaction a commit writes, compared with what it writes itself.
@@ -75,6 +76,15 @@ class Store(RecordReader, Protocol):
     def entries(self) -> int:
         """How many records there are, in all tables."""
 
+    def check(self) -> None:
+        """Start a micro-batch: what is there is as the last one left it, or nothing is there."""
+
+    def verify(self) -> None:
+        """Make sure that what was read since :meth:`begin` was not damaged meanwhile."""
+
+    def confirm(self) -> None:
+        """The micro-batch has ended well."""
+
     def begin(self) -> None:
         """Start reading: everything read until :meth:`end` is of one instant."""
 
@@ -111,10 +121,12 @@ class SlotStore:
         max_parallelism: int,
         cache: int = CACHE_ENTRIES,
         on_rebuild: RebuildProgress | None = None,
+        small_log: int = SMALL_LOG,
     ) -> None:
         self.local = local
         self.max_parallelism = max_parallelism
         self.cache = cache
+        self._small_log = small_log
         self.rebuilds = 0
         self.on_rebuild = on_rebuild
         self.schemas = SchemaTable(local)
@@ -166,6 +178,7 @@ class SlotStore:
         """Make the state of the last committed micro-batch readable; returns its notes."""
         self._head = journal.head()
         expected = None if self._head is None else self._head.lineage
+        self.local.check()
         self.local.begin()
         if self.local.lineage() != expected:
             self._rebuild(journal)
@@ -200,12 +213,14 @@ class SlotStore:
             done += len(blob)
             if self.on_rebuild is not None:
                 self.on_rebuild(done, total)
+            fault_point("rebuild")
         self.local.apply([], base, self._head.lineage)
 
     def commit(self, journal: Journal, notes: bytes) -> int:
         """Write what changed; returns how many bytes that took in the journal."""
         old = self._head or Head(b"", 0, 0, 0, 0, b"")
         base = self._head.lineage if self._head else None
+        self.local.verify()
         changes = list(chain.from_iterable(part.changes() for part in self._everyone()))
         if not changes and self._head is not None and notes == old.notes:
             self._finish(base)
@@ -215,36 +230,43 @@ class SlotStore:
             *(old.first, old.next, old.snapshot_bytes, old.log_bytes, notes, old.version),
             *(old.cycle, old.cycle_bytes, old.slice_bytes, old.cursor),
         )
+        fault_point("before-journal")
         written = sum(_append(journal, head, pack(piece)) for piece in chunked(changes))
+        fault_point("before-local-store")
         trusted = self.local.apply(changes, base, head.lineage)
         for part in self._everyone():
             part.settle()
         if trusted and (
-            head.cycle >= 0 or head.log_bytes > max(_SMALL_LOG, _GROWTH * head.snapshot_bytes)
+            head.cycle >= 0 or head.log_bytes > max(self._small_log, _GROWTH * head.snapshot_bytes)
         ):
             written += self._compact(journal, head, changes)
         journal.put_head(head)
         self._finish(head.lineage if trusted else b"")
+        fault_point("after-journal")
         return written
 
     def _finish(self, lineage: bytes | None) -> None:
         self._held = lineage
         self._settled = True
-        self.local.end()
+        self.local.confirm()
 
     def _compact(self, journal: Journal, head: Head, changes: list[Change]) -> int:
-        """Write the next slice of a cycle, after what the commit itself wrote."""
+        """Write the next slice of a cycle, after what the commit itself wrote; not if another
+        attempt has touched the local store."""
+        self.local.begin()
+        if self.local.lineage() != head.lineage:
+            return 0
         if head.cycle < 0:
             head.cycle, head.cycle_bytes, head.slice_bytes = head.next, 0, 0
             head.cursor = ("", b"")
         budget = max(_LEAST_SLICE, _SLICE_RATIO * bytes_of(changes))
-        self.local.begin()
         expired: list[Change] = []
         written = 0
         for piece in chunked(self._slice(head, budget, expired)):
             size = _append(journal, head, pack(piece))
             head.slice_bytes += size
             written += size
+            fault_point("compaction")
         if expired:
             written += sum(_append(journal, head, pack(piece)) for piece in chunked(expired))
             self.local.apply(expired, head.lineage, head.lineage)

@@ -139,7 +139,8 @@ def test_explain_draws_stages_lanes_and_uids() -> None:
     split.get_side_output(tag).print().uid("odd-out")
     assert env.explain() == "\n".join(
         [
-            "Job 'Scurry job': 1 source, 1 stage, parallelism 2, 128 key groups; lane: hosted",
+            "Job 'Scurry job': 1 source, 1 stage, parallelism 2, 128 key groups; lane: hosted; "
+            "output: exactly-once",
             "Source: Collection Source  (uid numbers; ingress; hosted; parallelism 1)",
             "   +- PROCESS  (uid split; ingress; hosted; parallelism 1)",
             "      += hash => KEYED PROCESS  (uid echo; stage 1; hosted; parallelism 2)",

@@ -210,7 +210,7 @@ def test_old_parts_are_published_without_a_new_batch(tmp_path: Path) -> None:
 
 def test_a_damaged_manifest_is_not_guessed_at(tmp_path: Path) -> None:
     sink = started(rows_sink(tmp_path))
-    sink.commit(0, [])
+    sink.commit(0, [written(worker(sink), 1)])
     (manifest,) = (tmp_path / ".scurry").rglob("manifest")
     manifest.write_text("{")
     with pytest.raises(StateError, match="manifest is damaged"):

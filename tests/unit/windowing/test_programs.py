@@ -413,9 +413,9 @@ def test_wrong_answers_of_functions_and_triggers() -> None:
         (lambda: keyed().window(TEN).accumulation_mode("x"), "AccumulationMode, got 'x'"),
         (lambda: keyed().window(TEN).process(Process), "class Process itself; pass an instance"),
         (lambda: keyed().window(TEN).process(Apply()), "needs a ProcessWindowFunction"),
-        (lambda: keyed().window(TEN).aggregate(add), "needs a AggregateFunction"),
+        (lambda: keyed().window(TEN).aggregate(add), "needs an AggregateFunction"),
         (lambda: keyed().window(TEN).reduce(add, Sum()), "WindowFunction or a ProcessWindow"),
-        (lambda: stream().window_all(TEN).apply(Apply()), "needs a AllWindowFunction"),
+        (lambda: stream().window_all(TEN).apply(Apply()), "needs an AllWindowFunction"),
         (
             lambda: (
                 keyed()

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from scurry.apps.card_fraud.detector import Alert
 from scurry.apps.card_fraud.payments import MAX_DELAY_MS, Payment
 
+_WINDOW_MS = 10 * 60 * 1000
+
 
 @dataclass
 class Expected:
@@ -20,7 +22,8 @@ class Expected:
 
     alerts: list[Alert] = field(default_factory=list)
     late: list[Payment] = field(default_factory=list)
-    totals: list[tuple[str, int, int]] = field(default_factory=list)
+    #: start of the window, category, payments, cents
+    totals: list[tuple[int, str, int, int]] = field(default_factory=list)
 
 
 def compute(payments: Iterable[Payment]) -> Expected:
@@ -28,16 +31,17 @@ def compute(payments: Iterable[Payment]) -> Expected:
     expected = Expected()
     on_time = _without_late(payments, expected.late)
     histories: dict[int, list[Payment]] = defaultdict(list)
-    counts: dict[str, int] = defaultdict(int)
-    sums: dict[str, int] = defaultdict(int)
+    counts: dict[tuple[int, str], int] = defaultdict(int)
+    sums: dict[tuple[int, str], int] = defaultdict(int)
     for payment in on_time:
         histories[payment.card].append(payment)
-        counts[payment.category] += 1
-        sums[payment.category] += payment.cents
+        window = payment.time_ms - payment.time_ms % _WINDOW_MS
+        counts[window, payment.category] += 1
+        sums[window, payment.category] += payment.cents
     for history in histories.values():
         expected.alerts.extend(_alerts_of(history))
     expected.alerts.sort()
-    expected.totals = [(name, counts[name], sums[name]) for name in sorted(counts)]
+    expected.totals = [(*place, counts[place], sums[place]) for place in sorted(counts)]
     return expected
 
 

@@ -2,7 +2,7 @@
 
 ::
 
-    payments -> by card -> FraudDetector -+-> by category -> running totals -> LatestTotals
+    payments -> by card -> FraudDetector -+-> by category, 10-minute windows -> ListSink
                                           +-> side output "alerts" -> ListSink
                                           +-> side output "late" -> ListSink
 
@@ -12,6 +12,7 @@ feeds it; what its ``prepare`` returns reaches ``commit`` on the driver once per
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,11 +21,36 @@ from scurry.apps.card_fraud.payments import MAX_DELAY_MS, Payment, PaymentSource
 from scurry.common.time import Duration
 from scurry.common.watermark_strategy import WatermarkStrategy
 from scurry.connectors.memory import DriverSink
-from scurry.datastream import Sink, StreamExecutionEnvironment
-from scurry.datastream.functions import SinkWriter, WriterContext
+from scurry.datastream import AggregateFunction, ProcessWindowFunction, StreamExecutionEnvironment
+from scurry.datastream.window import TimeWindow, TumblingEventTimeWindows
 
-#: Category, payments, cents.
-Total = tuple[str, int, int]
+#: Start of the window, category, payments, cents.
+Total = tuple[int, str, int, int]
+WINDOW = Duration.of_minutes(10)
+
+
+class AddUp(AggregateFunction):
+    """Payments and cents, added up as they come."""
+
+    def create_accumulator(self) -> tuple[int, int]:
+        return 0, 0
+
+    def add(self, value: Payment, accumulator: tuple[int, int]) -> tuple[int, int]:
+        return accumulator[0] + 1, accumulator[1] + value.cents
+
+    def get_result(self, accumulator: tuple[int, int]) -> tuple[int, int]:
+        return accumulator
+
+    def merge(self, acc_a: tuple[int, int], acc_b: tuple[int, int]) -> tuple[int, int]:
+        return acc_a[0] + acc_b[0], acc_a[1] + acc_b[1]
+
+
+class NameWindow(ProcessWindowFunction[Any, Total, str, TimeWindow]):
+    """Says of which window and category a sum is."""
+
+    def process(self, key: str, context: Any, elements: Iterable[Any]) -> Iterator[Total]:
+        for count, cents in elements:
+            yield context.window().start, key, count, cents
 
 
 class ListSink(DriverSink):
@@ -38,42 +64,13 @@ class ListSink(DriverSink):
         self.rows.extend(rows)
 
 
-class LatestTotals(Sink):
-    """Keeps the last total of each category; only that one leaves the worker.
-
-    Committing a batch twice overwrites totals with themselves, so the sink is exactly-once.
-    """
-
-    def __init__(self) -> None:
-        self.totals: dict[str, Total] = {}
-
-    def create_writer(self, context: WriterContext) -> SinkWriter:
-        return _LatestWriter()
-
-    def commit(self, batch_id: int, messages: list[dict[str, Total]]) -> None:
-        for message in messages:
-            self.totals.update(message)
-
-
-class _LatestWriter(SinkWriter):
-    def __init__(self) -> None:
-        self._latest: dict[str, Total] = {}
-
-    def write(self, rows: list[Total]) -> None:
-        self._latest.update((row[0], row) for row in rows)
-
-    def prepare(self) -> dict[str, Total]:
-        latest, self._latest = self._latest, {}
-        return latest
-
-
 @dataclass
 class Results:
     """The sinks of the job; filled while it runs."""
 
     alert_sink: ListSink = field(default_factory=ListSink)
     late_sink: ListSink = field(default_factory=ListSink)
-    total_sink: LatestTotals = field(default_factory=LatestTotals)
+    total_sink: ListSink = field(default_factory=ListSink)
 
     @property
     def alerts(self) -> list[Alert]:
@@ -87,8 +84,8 @@ class Results:
 
     @property
     def totals(self) -> list[Total]:
-        """The final total of each category, by name."""
-        return sorted(self.total_sink.totals.values())
+        """The totals of all windows, in order of time and category."""
+        return sorted(self.total_sink.rows)
 
 
 def build(environment: StreamExecutionEnvironment, source: PaymentSource) -> Results:
@@ -99,7 +96,8 @@ def build(environment: StreamExecutionEnvironment, source: PaymentSource) -> Res
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(bound)
     payments = environment.from_source(source, strategy, "payments").uid("timestamps")
     judged = payments.key_by(_card).process(FraudDetector()).name("fraud").uid("fraud")
-    totals = judged.map(_as_total).key_by(_category).reduce(_add).name("totals").uid("totals")
+    windows = judged.key_by(_category).window(TumblingEventTimeWindows.of(WINDOW))
+    totals = windows.aggregate(AddUp(), NameWindow()).name("totals").uid("totals")
     totals.sink_to(results.total_sink).name("totals").uid("total-sink")
     judged.get_side_output(ALERTS).sink_to(results.alert_sink).name("alerts").uid("alert-sink")
     judged.get_side_output(LATE).sink_to(results.late_sink).name("late").uid("late-sink")
@@ -110,13 +108,5 @@ def _card(payment: Payment) -> int:
     return payment.card
 
 
-def _as_total(payment: Payment) -> Total:
-    return payment.category, 1, payment.cents
-
-
-def _category(total: Total) -> str:
-    return total[0]
-
-
-def _add(total: Total, one: Total) -> Total:
-    return total[0], total[1] + one[1], total[2] + one[2]
+def _category(payment: Payment) -> str:
+    return payment.category

@@ -92,11 +92,14 @@ class Screen:
         self._right(table, 2, 3)
 
     def totals(self, totals: Sequence[Total]) -> None:
-        """The totals as a table."""
-        table = Table("category", "payments", "sum", title="totals per merchant category")
-        for category, count, cents in totals:
-            table.add_row(category, f"{count:,}", as_money(cents))
-        self._right(table, 1, 2)
+        """The totals of the last window as a table."""
+        last = max((total[0] for total in totals), default=0)
+        title = f"totals per merchant category, last of {len({t[0] for t in totals})} windows"
+        table = Table("10 minutes from", "category", "payments", "sum", title=title)
+        for start, category, count, cents in totals:
+            if start == last:
+                table.add_row(as_time(start), category, f"{count:,}", as_money(cents))
+        self._right(table, 2, 3)
 
     def _right(self, table: Table, *columns: int) -> None:
         for at in columns:

@@ -19,6 +19,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from scurry.common.fault_points import fault_point
 from scurry.compile.planner import BatchPlanner, Epoch
 from scurry.compile.spark.checkpoint import JobDirectory
 from scurry.compile.spark.progress import Progress
@@ -200,6 +201,7 @@ class Attempt:
                 return False
             self._directory.write_plan(batch, tasks, self._planner.epoch(batch))
             self._planned = batch
+            fault_point("planned")
             return True
 
     def _execute(self, frame: DataFrame, batch: int) -> None:
@@ -215,10 +217,14 @@ class Attempt:
                 self._planner.remember_operators(decode_operators(bytes(row.payload)))
             elif row.kind == REPORT:
                 reports.append(decode_report(bytes(row.payload)))
+        fault_point("before-sinks")
         for uid, sink in self._sinks.items():
             sink.commit(batch, messages[uid])
+            fault_point("between-sinks")
+        fault_point("after-sinks")
         self._planner.take_wishes(reports)
         self._directory.write_epoch(self._planner.epoch(batch))
+        fault_point("after-epoch")
         self._progress.take(batch, reports, time.perf_counter() - began)
         self._planner.observe(self._progress.last)
         self._progress.gauges.update(self._planner.gauges())

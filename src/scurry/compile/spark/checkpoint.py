@@ -109,7 +109,7 @@ class JobDirectory:
         place = self.plans / f"{after + 1:09d}"
         if not place.exists():
             return None
-        return after + 1, msgspec.json.decode((place / "_after.json").read_bytes(), type=Epoch)
+        return after + 1, _read_epoch(place / "_after.json")
 
     def write_epoch(self, epoch: Epoch) -> None:
         """Remember where the job stands after a micro-batch."""
@@ -136,11 +136,21 @@ class JobDirectory:
                 f"The checkpoint in {self.root} is damaged: Spark committed micro-batch "
                 f"{max(numbers)}, but {place.name} is missing from {place.parent}."
             )
-        return msgspec.json.decode(place.read_bytes(), type=Epoch)
+        return _read_epoch(place)
 
     def delete(self) -> None:
         """Remove everything."""
         shutil.rmtree(self.root, ignore_errors=True)
+
+
+def _read_epoch(path: Path) -> Epoch:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Epoch)
+    except (OSError, msgspec.MsgspecError) as failure:
+        raise StateError(
+            f"The checkpoint is damaged: {path} cannot be read ({failure}). Put the file back, "
+            "start from a savepoint, or start anew with an empty directory."
+        ) from failure
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -142,9 +142,12 @@ class SparkJob:
             self._directory.delete()
             place = Path(local_root(self._spec.local_root)) / self._checkpoint_id
             shutil.rmtree(place, ignore_errors=True)
-        self._ended.set()
         for sink in self._sinks.values():
-            sink.close()
+            try:
+                sink.close()
+            except Exception as failure:
+                self._failure = self._failure or failure
+        self._ended.set()
 
 
 def _verbose() -> bool:

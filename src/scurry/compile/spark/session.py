@@ -90,7 +90,7 @@ def obtain_session(settings: Mapping[str, str]) -> SparkSession:
         for name in ("spark.driver.host", "spark.driver.bindAddress"):
             if name not in settings:
                 del wanted[name]
-    _choose_python(local=wanted["spark.master"].startswith("local["))
+    _choose_python(local=wanted["spark.master"].startswith("local"))
     builder = SparkSession.builder
     for key, value in wanted.items():
         builder = builder.config(key, value)

@@ -13,6 +13,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 
+from scurry.common.errors import StateError
 from scurry.compile.spark.worker import JobPayload, run_host
 from scurry.runtime.envelope import Envelope
 from scurry.state.journal import Head, Journal, decode_head, encode_head
@@ -67,7 +68,13 @@ class SparkJournal(Journal):
         self._log.updateValue((seq,), (blob,))
 
     def read(self, seq: int) -> bytes:
-        return bytes(self._log.getValue((seq,))[0])
+        found = self._log.getValue((seq,))
+        if found is None:
+            raise StateError(
+                f"Entry {seq} of the log of state is missing from Spark's state store: the "
+                "checkpoint is damaged. Start from a savepoint or an empty directory."
+            )
+        return bytes(found[0])
 
     def remove(self, seq: int) -> None:
         self._log.removeKey((seq,))

@@ -103,25 +103,32 @@ _stores: dict[str, Store] = {}
 
 def run_ingress(payload: JobPayload, batch: int, number: int) -> Iterator[Envelope]:
     """Task ``number`` of the ingress in micro-batch ``batch``; there may be nothing for it."""
+    place = plan_file(payload.plans, batch, number)
     try:
-        plan = decode_plan(plan_file(payload.plans, batch, number).read_bytes())
+        plan = decode_plan(place.read_bytes())
     except FileNotFoundError:
-        return
-    place = (payload.checkpoint_id, number)
-    run_id, task = _ingress.get(place, ("", None))
+        if place.with_name("0").exists():
+            return
+        raise StateError(
+            f"The plan of micro-batch {batch} is missing from {place.parent}. It must be on a file "
+            "system that the driver and all executors share, under the same path; "
+            "if it is, somebody has deleted it."
+        ) from None
+    home = (payload.checkpoint_id, number)
+    run_id, task = _ingress.get(home, ("", None))
     try:
         if task is None or run_id != payload.run_id or task.stale(plan):
             task = IngressTask(payload.load(), number)
-            _ingress[place] = (payload.run_id, task)
+            _ingress[home] = (payload.run_id, task)
         yield from task.run(plan)
     except FunctionError as failure:
-        _ingress.pop(place, None)
+        _ingress.pop(home, None)
         raise WorkerFailure(f"{failure.to_wire()} {failure}") from failure
     except BaseException:
-        _ingress.pop(place, None)
+        _ingress.pop(home, None)
         raise
     if plan.final:
-        _ingress.pop(place, None)
+        _ingress.pop(home, None)
 
 
 def run_host(

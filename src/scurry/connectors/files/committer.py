@@ -21,6 +21,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from itertools import repeat
 from pathlib import Path
 
 import msgspec
@@ -118,10 +119,13 @@ class FileCommitter:
     def commit(self, batch: int, segments: list[Segment]) -> None:
         """Let the segments of ``batch`` count, unless they do already."""
         with self._lock:
+            pending = self._manifest.pending.values()
             if batch <= self._manifest.batch:
                 self._publish()
                 return
             now = int(self._clock() * 1000)
+            if not segments and not any(map(self._due, pending, repeat(now))):
+                return
             for bucket, name, size in segments:
                 held = self._manifest.pending.setdefault(bucket, Pending(created=now))
                 held.segments.append(name)

@@ -17,7 +17,8 @@ from scurry.common.type_information import TypeInformation
 from scurry.connectors.files.enumerators import MonitoredFiles, StaticFiles
 from scurry.connectors.files.formats import BulkFormat, FileFormat, StreamFormat
 from scurry.connectors.files.listing import local_path
-from scurry.functions.source import DEAD_LETTERS, Json, Source, SourceBatch, SourceEnumerator
+from scurry.functions.dead_letters import DEAD_LETTERS
+from scurry.functions.source import Json, Source, SourceBatch, SourceEnumerator
 
 #: Files beyond this many bytes are read in parts, side by side.
 SPLIT_BYTES = 64 << 20

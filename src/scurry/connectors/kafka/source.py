@@ -24,7 +24,8 @@ from scurry.connectors.kafka.record import (
     KafkaRecordDeserializationSchema,
     RecordDecoder,
 )
-from scurry.functions.source import DEAD_LETTERS, Json, Source, SourceBatch, SourceEnumerator
+from scurry.functions.dead_letters import DEAD_LETTERS
+from scurry.functions.source import Json, Source, SourceBatch, SourceEnumerator
 
 __all__ = ["KafkaSource", "KafkaSourceBuilder"]
 

@@ -27,6 +27,8 @@ from scurry.connectors.kafka.outgoing import Outgoing
 
 #: How long one call may take before the wait for it is spoken of.
 _CALL_SECONDS = 2.0
+#: After so long a transaction is begun anew, by a new producer.
+_STUCK_SECONDS = 15.0
 _RETRY_SECONDS = 0.5
 #: How long a starting job waits for the brokers before it goes on without having asked them.
 _START_SECONDS = 30.0
@@ -134,8 +136,9 @@ class BatchTransactions:
         self._patiently(producer.commit_transaction)
 
     def _patiently(self, call: Any, *arguments: Any) -> None:
-        """Make a call that may be taken up again where it was left when its time is over, for as
-        long as a transaction lasts."""
+        """Make a call that may be taken up again where it was left when its time is over. Not for
+        ever: after an outage a client may wait for answers that will not come, where a new one
+        gets on at once."""
         from confluent_kafka import KafkaException
 
         while True:
@@ -143,7 +146,8 @@ class BatchTransactions:
                 call(*arguments, _CALL_SECONDS)
             except KafkaException as failure:
                 error = failure.args[0]
-                if not error.retriable() or self._expired:
+                stuck = time.monotonic() - self._began > _STUCK_SECONDS
+                if not error.retriable() or stuck:
                     raise
                 reason = error if self._reason is None else self._reason
                 self._patience.waiting(reason.str())

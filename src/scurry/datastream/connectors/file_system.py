@@ -18,7 +18,7 @@ from scurry.connectors.files.source import (
     FileSplitAssignerProvider,
 )
 from scurry.connectors.files.writers import BulkWriterFactory
-from scurry.functions.source import DEAD_LETTERS
+from scurry.functions.dead_letters import DEAD_LETTERS
 
 __all__ = [
     "DEAD_LETTERS",

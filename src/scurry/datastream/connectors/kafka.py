@@ -20,7 +20,7 @@ from scurry.connectors.kafka.record import (
 )
 from scurry.connectors.kafka.sink import KafkaSink, KafkaSinkBuilder
 from scurry.connectors.kafka.source import KafkaSource, KafkaSourceBuilder
-from scurry.functions.source import DEAD_LETTERS
+from scurry.functions.dead_letters import DEAD_LETTERS
 
 __all__ = [
     "DEAD_LETTERS",

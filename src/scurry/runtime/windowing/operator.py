@@ -117,6 +117,9 @@ class WindowOperator(WindowingOperator):
         if self._event.next_due <= watermark:
             self._fire(self._event, watermark, output)
         self._clock.watermark = watermark
+        if self.spec.batch and watermark == MAX_WATERMARK:
+            self._clock.now = MAX_WATERMARK
+            self._fire(self._processing, MAX_WATERMARK - 1, output)
         self.emit_tagged(output.batch(None))
 
     def _add(self, key: Any, value: Any, stamp: int) -> bool:
@@ -212,7 +215,7 @@ class WindowOperator(WindowingOperator):
         """Ask triggers at all timers that are due, also at those set meanwhile."""
         clock, before = self._clock, self._clock.watermark
         event_time = timers is self._event
-        while (due := timers.pop_due(until)) is not None:
+        while timers.next_due <= until and (due := timers.pop_due(until)) is not None:
             time, place = due
             if event_time:
                 clock.watermark = max(clock.watermark, time)

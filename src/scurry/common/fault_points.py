@@ -1,0 +1,56 @@
+"""Places where a process can be made to die, for testing that nothing is lost when it does.
+
+The engine names the moments at which dying is interesting: between two commits, in the middle of a
+compaction. Each is a call of :func:`fault_point`, which does nothing unless the environment
+variable ``SCURRY_FAULTS`` names a directory. In that directory a file called after the point *arms*
+it: the first process that gets there takes the file away and sends itself the signal written in
+it (``SIGKILL``, or ``SIGSTOP`` for an attempt that shall come back late). A file
+``<point>.struck`` with the process id is left behind.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+VARIABLE = "SCURRY_FAULTS"
+_directory = os.environ.get(VARIABLE, "")
+
+#: in a worker: reading; halfway through the operators; just before, within and just after the
+#: commit of state; while the log is compacted; while the local store is rebuilt
+WORKER_POINTS = (
+    "read",
+    "process",
+    "before-journal",
+    "before-local-store",
+    "after-journal",
+    "compaction",
+    "rebuild",
+)
+#: on the driver: plan written; state committed; first of several sinks committed; all sinks
+#: committed; epoch written and only Spark's own commit missing
+DRIVER_POINTS = ("planned", "before-sinks", "between-sinks", "after-sinks", "after-epoch")
+
+
+def fault_point(name: str) -> None:
+    """The place ``name`` is reached."""
+    if _directory:
+        _strike(name)
+
+
+def _strike(name: str) -> None:
+    armed = os.path.join(_directory, name)
+    taken = f"{armed}.{os.getpid()}"
+    try:
+        os.rename(armed, taken)
+    except FileNotFoundError:
+        return
+    with open(taken) as file:
+        chosen = signal.Signals[file.read().strip() or "SIGKILL"]
+    with open(taken, "w") as file:
+        file.write(str(os.getpid()))
+    if chosen is signal.SIGSTOP:
+        # in a session of its own it is not woken when the process that started it dies
+        os.setsid()
+    os.rename(taken, f"{armed}.struck")
+    os.kill(os.getpid(), chosen)

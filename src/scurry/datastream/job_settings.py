@@ -1,0 +1,109 @@
+"""The part of an environment that is settings only: setters and getters of its configuration.
+
+Some tune what Flink has and Spark has not. A program may set them: they are kept, can be read
+again, and change nothing; each says why.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import ClassVar, TypeVar
+
+from scurry.common.configuration import Configuration
+from scurry.common.errors import ProgramError
+from scurry.datastream import options
+from scurry.datastream.checkpoint_config import CheckpointConfig
+from scurry.datastream.checkpointing_mode import CheckpointingMode
+
+_BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
+_CHANGELOG = "state.changelog.enabled"
+
+E = TypeVar("E", bound="JobSettings")
+
+
+class JobSettings:
+    """Settings of the jobs of an environment."""
+
+    _configuration: Configuration
+    _default_local_parallelism: ClassVar[int] = 0
+
+    def get_checkpoint_config(self) -> CheckpointConfig:
+        """The settings of checkpoints; what is set there holds here."""
+        return CheckpointConfig(self._configuration)
+
+    def enable_checkpointing(self: E, interval: int, mode: CheckpointingMode | None = None) -> E:
+        """Take a checkpoint every ``interval`` milliseconds. In Scurry every micro-batch is one, so
+        this sets how often a micro-batch starts at the least; where it is stored is
+        ``execution.checkpointing.dir``."""
+        config = self.get_checkpoint_config().set_checkpoint_interval(interval)
+        if mode is not None:
+            config.set_checkpointing_mode(mode)
+        return self
+
+    def get_checkpoint_interval(self) -> int:
+        """The interval in milliseconds, -1 if none was set."""
+        return self.get_checkpoint_config().get_checkpoint_interval()
+
+    def get_checkpointing_mode(self) -> CheckpointingMode:
+        """The mode that was asked for."""
+        return self.get_checkpoint_config().get_checkpointing_mode()
+
+    def get_checkpointing_consistency_mode(self) -> CheckpointingMode:
+        """Another name of :meth:`get_checkpointing_mode`."""
+        return self.get_checkpointing_mode()
+
+    def is_unaligned_checkpoints_enabled(self) -> bool:
+        """Whether unaligned checkpoints were asked for; see :class:`CheckpointConfig`."""
+        return self.get_checkpoint_config().is_unaligned_checkpoints_enabled()
+
+    def is_force_unaligned_checkpoints(self) -> bool:
+        """Whether they were forced."""
+        return self.get_checkpoint_config().is_force_unaligned_checkpoints()
+
+    def enable_changelog_state_backend(self: E, enabled: bool) -> E:
+        """Kept, changes nothing: state is always stored as a log of changes."""
+        self._configuration.set_boolean(_CHANGELOG, enabled)
+        return self
+
+    def is_changelog_state_backend_enabled(self) -> bool | None:
+        """What was set; None if nothing was."""
+        return self._configuration.get_boolean(_CHANGELOG, None)
+
+    def set_buffer_timeout(self: E, timeout_millis: int) -> E:
+        """Kept, changes nothing: operators hand on whole batches, with no buffers between them."""
+        if not isinstance(timeout_millis, int) or timeout_millis < -1:
+            raise ProgramError(
+                f"The buffer timeout must be milliseconds from 0 on, or -1, got {timeout_millis!r}."
+            )
+        self._configuration.set_integer(_BUFFER_TIMEOUT, timeout_millis)
+        return self
+
+    def get_buffer_timeout(self) -> int:
+        """The timeout in milliseconds."""
+        return int(self._configuration.get_integer(_BUFFER_TIMEOUT, 100))
+
+    def disable_operator_chaining(self: E) -> E:
+        """Give each operator a stage of its own."""
+        self._configuration.set_string(options.CHAINING, "false")
+        return self
+
+    def is_chaining_enabled(self) -> bool:
+        """Whether operators share a task with what feeds them where they can."""
+        return bool(self._configuration.get_boolean(options.CHAINING, True))
+
+    def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
+        """Always: key groups are a matter of the whole job, so they do not stand between
+        operators."""
+        return True
+
+    def set_default_local_parallelism(self, parallelism: int) -> None:
+        """The parallelism of all environments of this process that do not set one."""
+        if not isinstance(parallelism, int) or parallelism < 1:
+            raise ProgramError(
+                f"The default parallelism must be a whole number from 1 on, got {parallelism!r}."
+            )
+        JobSettings._default_local_parallelism = parallelism
+
+    def get_default_local_parallelism(self) -> int:
+        """What was set, or the number of cores of this machine."""
+        return self._default_local_parallelism or os.cpu_count() or 1

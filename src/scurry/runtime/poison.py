@@ -1,0 +1,105 @@
+"""Guards around user code, for operators that send what they fail on to the dead letters.
+
+A guard is put around the calls when the operator is opened, and only if its policy says so; without
+it the loops are what they are. What the failing call has emitted is discarded. What it did to state
+before it failed stays, as it would if the function had caught the exception itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from scurry.common.errors import JobError, StateError
+from scurry.functions.dead_letters import DEAD_LETTERS, DeadLetter
+from scurry.runtime.batch import NO_TIMESTAMP, Batch, Longs, origins
+from scurry.runtime.failures import function_error
+from scurry.runtime.operator import Operator, TaskContext, longs
+from scurry.runtime.specs import OperatorSpec
+
+#: Failures of the engine, which another element would meet as well.
+NOT_POISON = (JobError, StateError)
+TAG = DEAD_LETTERS.tag_id
+
+
+class PoisonGuard:
+    """Makes dead letters for one operator."""
+
+    def __init__(self, spec: OperatorSpec, context: TaskContext) -> None:
+        self._spec = spec
+        self._context = context
+
+    def letter(
+        self, element: Any, failure: Exception, timestamp: int | None, key: Any = None
+    ) -> DeadLetter:
+        """The letter for an element; raises ``failure`` if it is none of the element's."""
+        if isinstance(failure, NOT_POISON):
+            raise failure
+        spec = self._spec
+        told = function_error(spec.name, spec.uid, spec.location, element, failure)
+        self._context.count(f"dead-letters:{spec.uid}", 1)
+        stamp = None if timestamp == NO_TIMESTAMP else timestamp
+        return DeadLetter(
+            element,
+            spec.name,
+            spec.uid,
+            told.exception,
+            told.traceback,
+            stamp,
+            self._context.now,
+            key,
+        )
+
+    def around(
+        self,
+        call: Callable[[Any, Any], Any],
+        emitted: Callable[[], list[Any]],
+        letter: Callable[[Any, Exception], DeadLetter],
+    ) -> Callable[[Any, Any], Any]:
+        """``call``, returning a letter for the side output instead of raising. ``emitted`` is where
+        the context collects what the call sends to side outputs."""
+
+        def guarded(value: Any, context: Any) -> Any:
+            values = emitted()
+            before = len(values)
+            try:
+                result = call(value, context)
+                return None if result is None else list(result)
+            except Exception as failure:
+                del values[before:]
+                return [(DEAD_LETTERS, letter(value, failure))]
+
+        return guarded
+
+
+def flat_map_guarded(
+    operator: Operator, batch: Batch, call: Callable[[Any], Iterable[Any]]
+) -> None:
+    """Run ``call`` on each record; emit what it returns, and letters for those it fails on."""
+    guard = PoisonGuard(operator.spec, operator.context)
+    rows: list[Any] = []
+    ends: list[int] = []
+    letters: list[DeadLetter] = []
+    failed: list[int] = []
+    for at, row in enumerate(batch.rows):
+        try:
+            rows.extend(list(call(row)))
+        except Exception as failure:
+            failed.append(at)
+            letters.append(guard.letter(row, failure, stamp_at(batch.ts, at)))
+        ends.append(len(rows))
+    operator.emit(batch.spread(rows, origins(ends)))
+    emit_letters(operator, batch, letters, failed)
+
+
+def emit_letters(
+    operator: Operator, batch: Batch, letters: list[DeadLetter], failed: list[int]
+) -> None:
+    """Send letters, each in the place of the record it is about."""
+    if letters:
+        operator.emit_side(TAG, batch.spread(list(letters), longs(failed)))
+
+
+def stamp_at(stamps: Longs | None, at: int) -> int | None:
+    """The timestamp of a record, if records have any."""
+    return None if stamps is None else int(stamps[at])

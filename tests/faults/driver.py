@@ -1,0 +1,108 @@
+"""The process that runs the job under fault: ``python -m tests.faults.driver ROOT MASTER``.
+
+It prints a line per micro-batch. When the job has ended it writes what Spark's state store holds to
+``ROOT/state.pickle``, restored from the log alone.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+from tests.faults.job import build
+
+from scurry.common import Configuration, RestartStrategies
+from scurry.common.fault_points import VARIABLE
+from scurry.compile.spark.class_archive import java_options
+from scurry.datastream import StreamExecutionEnvironment
+from scurry.state.journal import MemoryJournal, decode_head
+from scurry.state.list_table import ListTable
+from scurry.state.local import LocalStore
+from scurry.state.map_table import MapTable
+from scurry.state.slot_store import SlotStore
+
+KINDS: dict[tuple[str, str], type] = {
+    ("per-key", "sums"): MapTable,
+    ("per-key", "recent"): ListTable,
+}
+
+
+def main(root: Path, master: str) -> None:
+    """Run the job to its end."""
+    cluster = master.startswith("local-cluster")
+    settings = {
+        "spark.master": master,
+        "execution.checkpointing.dir": str(root / "checkpoint"),
+        "scurry.state.local-dir": str(root / "local"),
+        "scurry.batch.max-records": "150",
+        "scurry.state.compact-above": "4000",
+        "spark.executorEnv.PYTHONPATH": os.environ["PYTHONPATH"],
+        f"spark.executorEnv.{VARIABLE}": os.environ.get(VARIABLE, ""),
+    }
+    if cluster:
+        settings["spark.driver.host"] = "127.0.0.1"
+        # a JVM that starts quickly, as the driver's does
+        options = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", *java_options()]
+        settings["spark.executor.extraJavaOptions"] = " ".join(options)
+        settings["spark.task.maxFailures"] = "20"
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration.of(settings))
+    env.set_parallelism(2)
+    env.set_restart_strategy(RestartStrategies.fixed_delay_restart(1000, 50))
+    build(env, root)
+    env.on_progress(lambda p: print("batch", p.batch, p.restarts, flush=True))
+    env.execute()
+    states = read_states(root / "checkpoint")
+    (root / "state.pickle").write_bytes(pickle.dumps(states))
+    print("finished", flush=True)
+
+
+def read_states(checkpoint: Path) -> dict[str, dict[str, Any]]:
+    """All states of the job's last micro-batch, by operator and name."""
+    session = SparkSession.getActiveSession()
+    assert session is not None
+
+    def variable(operator: int, name: str) -> list[Any]:
+        reader = session.read.format("statestore").option("operatorId", operator)
+        return list(reader.option("stateVarName", name).load(f"{checkpoint}/spark").collect())
+
+    states: dict[str, dict[str, Any]] = {"per-key": {}, "per-group": {}}
+    for operator in (0, 1):
+        journals: dict[Any, MemoryJournal] = {}
+        for row in variable(operator, "head"):
+            journals[row["key"][0]] = journal = MemoryJournal()
+            journal.put_head(decode_head(bytes(row["value"][0])))
+        for row in variable(operator, "log"):
+            entry, blob = row["user_map_key"][0], bytes(row["user_map_value"][0])
+            journals[row["key"][0]].append(entry, blob)
+        for journal in journals.values():
+            _add_slot(states, journal)
+    return states
+
+
+def _add_slot(states: dict[str, dict[str, Any]], journal: MemoryJournal) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        local = LocalStore(Path(directory))
+        store = SlotStore(local, 128)
+        store.begin(journal)
+        for table in local.tables():
+            uid, _, state = table.partition("\x1f")
+            if uid not in states or not state:
+                continue
+            kind = KINDS.get((uid, state))
+            if kind is None:
+                part: Any = store.table(uid, state)
+            elif kind is ListTable:
+                part = ListTable(table, local, 128, lambda: 0)
+            else:
+                part = MapTable(table, local, 128)
+            states[uid].setdefault(state, {}).update(part.items())
+        store.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])

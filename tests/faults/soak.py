@@ -1,0 +1,268 @@
+"""Kill a job at random, again and again, and compare what it leaves behind with a computation in
+plain Python: ``python -m tests.faults.soak --kills 100``.
+
+The kills are dealt out over *rounds*. A round is one job from its first record to its last, run by
+one driver after the other; a driver lives until a strike ends it. At the end of a round the output
+of both sinks and the state in Spark's store must be exactly what :func:`tests.faults.job.expected`
+says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pickle
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain, cycle, islice
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+from tests.faults.job import FileSink, expected
+from tests.faults.strikes import CLUSTER, FATAL, SURVIVED, Target
+
+from scurry.common.fault_points import VARIABLE
+from scurry.compile.spark.checkpoint import JobDirectory
+
+REPOSITORY = Path(__file__).parents[2]
+MASTERS = ("local[2]", "local[2,4]", "local-cluster[2,1,1024]")
+KILLS_PER_ROUND = 25
+#: how long a job may take to complete a micro-batch, a start from nothing included
+PATIENCE_SECONDS = 180.0
+#: strikes of which one ends the driver's life
+LIFE = 5
+
+
+@dataclass
+class Tally:
+    """What came of it."""
+
+    kills: Counter[str] = field(default_factory=Counter)
+    batches: int = 0
+    restarts: int = 0
+    lost: int = 0
+    duplicated: int = 0
+    mismatches: int = 0
+
+    @property
+    def line(self) -> str:
+        return (
+            f"kills={self.kills.total()} lost={self.lost} duplicated={self.duplicated} "
+            f"state_mismatches={self.mismatches}"
+        )
+
+    @property
+    def clean(self) -> bool:
+        return not (self.lost or self.duplicated or self.mismatches)
+
+
+class Driver:
+    """A process that runs the job, and what it has said so far."""
+
+    def __init__(self, root: Path, master: str) -> None:
+        path = os.pathsep.join([str(REPOSITORY / "src"), str(REPOSITORY)])
+        self.batch, self.restarts = -1, 0
+        self.finished = False
+        self.log = (root / "driver.log").open("ab")
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.faults.driver", str(root), master],
+            cwd=REPOSITORY,
+            stdout=subprocess.PIPE,
+            stderr=self.log,
+            text=True,
+            start_new_session=True,
+            env={**os.environ, "PYTHONPATH": path, VARIABLE: str(root / "faults")},
+        )
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        assert self.process.stdout is not None
+        with self.process.stdout as lines:
+            for line in lines:
+                word, *numbers = line.split()
+                if word == "batch":
+                    self.batch, self.restarts = map(int, numbers)
+                self.finished = self.finished or word == "finished"
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def wait_until(self, condition: Callable[[], bool]) -> bool:
+        """Wait for a condition, the end of the process or the end of patience."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not condition() and self.alive and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return condition()
+
+    def end(self) -> None:
+        """Leave nothing of the process behind."""
+        if self.alive:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self.log.close()
+
+
+class Round:
+    """One job, from the first record to the last."""
+
+    def __init__(self, root: Path, rng: random.Random, tally: Tally) -> None:
+        self.root = root
+        self.rng = rng
+        self.tally = tally
+        for part in ("first", "second", "faults", "local"):
+            (root / part).mkdir(parents=True)
+
+    def run(self, lives: list[tuple[str, list[str]]], on_kill: Callable[[str], None]) -> None:
+        """Lead through ``lives``, masters and kinds of strikes, then to the end, and compare."""
+        for master, kinds in lives:
+            driver = Driver(self.root, master)
+            try:
+                for kind in kinds:
+                    if not self._strike(driver, kind, on_kill):
+                        break
+            finally:
+                self._count(driver)
+        (self.root / "stop").touch()
+        driver = Driver(self.root, lives[-1][0])
+        ended = driver.wait_until(lambda: driver.finished)
+        self._count(driver)
+        if not ended:
+            tail = (self.root / "driver.log").read_text(errors="replace")[-4000:]
+            raise SystemExit(f"The job did not come to its end.\n{tail}")
+        self._compare()
+
+    def _count(self, driver: Driver) -> None:
+        driver.end()
+        self.tally.restarts += driver.restarts
+
+    def _strike(self, driver: Driver, kind: str, on_kill: Callable[[str], None]) -> bool:
+        """One strike, once the job has got going again; whether the driver is still alive."""
+        reached = driver.batch + self.rng.randint(1, 3)
+        if not driver.wait_until(lambda: driver.batch >= reached):
+            if driver.alive:
+                raise SystemExit(f"No progress for {PATIENCE_SECONDS} s before the strike {kind!r}")
+            return False
+        strikes = {**FATAL, **SURVIVED, **CLUSTER}
+        target = Target(
+            driver.process.pid, self.root, self.rng, lambda: driver.batch, lambda: driver.alive
+        )
+        if strikes[kind](target):
+            self.tally.kills[kind] += 1
+            on_kill(kind)
+            if kind in FATAL:
+                driver.wait_until(lambda: False)
+        return driver.alive
+
+    def _compare(self) -> None:
+        epoch = JobDirectory(str(self.root / "checkpoint")).last_epoch()
+        assert epoch is not None
+        first, second, states = expected(epoch.positions["numbers"])
+        for name, wanted in (("first", first), ("second", second)):
+            found = Counter(map(repr, FileSink(self.root / name).results()))
+            due = Counter(map(repr, wanted))
+            self.tally.lost += (due - found).total()
+            self.tally.duplicated += (found - due).total()
+        held = pickle.loads((self.root / "state.pickle").read_bytes())
+        self.tally.mismatches += _differences(states, held)
+        self.tally.batches += epoch.batch + 1
+
+
+def _differences(wanted: dict[str, Any], found: dict[str, Any]) -> int:
+    """How many values of all states are not what they should be."""
+    wrong = 0
+    for uid, state in ((uid, state) for uid, states in wanted.items() for state in states):
+        due, held = wanted[uid][state], found[uid].get(state, {})
+        wrong += sum(due.get(key) != held.get(key) for key in due.keys() | held.keys())
+    return wrong
+
+
+def plan(kills: int, rng: random.Random) -> Iterator[list[tuple[str, list[str]]]]:
+    """The rounds: for each its lives, a master and the strikes one driver has to take.
+
+    Every kind gets its turn before any gets a second one.
+    """
+    fatal, survived, cluster = (_dealt(rng, kinds) for kinds in (FATAL, SURVIVED, CLUSTER))
+    masters = cycle(MASTERS)
+    while kills > 0:
+        lives: list[tuple[str, list[str]]] = []
+        share = min(kills, KILLS_PER_ROUND)
+        kills -= share
+        while share > 0:
+            size = min(share, LIFE)
+            share -= size
+            master = next(masters)
+            own = 2 if "cluster" in master and size > 2 else 0
+            mild = [*islice(cluster, own), *islice(survived, size - 1 - own)]
+            rng.shuffle(mild)
+            lives.append((master, [*mild, next(fatal)]))
+        yield lives
+
+
+def _dealt(rng: random.Random, kinds: dict[str, Any]) -> Iterator[str]:
+    decks = (rng.sample(list(kinds), len(kinds)) for _ in iter(int, 1))
+    return chain.from_iterable(decks)
+
+
+def soak(kills: int, seed: int, root: Path, on_kill: Callable[[str], None]) -> Tally:
+    """Strike ``kills`` times; raises SystemExit if a job cannot go on."""
+    rng = random.Random(seed)
+    tally = Tally()
+    number = 0
+    while (left := kills - tally.kills.total()) > 0:
+        for lives in plan(left, rng):
+            Round(root / str(number), rng, tally).run(lives, on_kill)
+            number += 1
+            if not tally.clean:
+                return tally
+    return tally
+
+
+def main() -> None:
+    """The console command."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10_000))
+    options = parser.parse_args()
+    console = Console()
+    root = Path(tempfile.mkdtemp(prefix="scurry-soak-"))
+    began = time.monotonic()
+    console.print(f"seed {options.seed}, files in {root}")
+    with Progress(console=console) as progress:
+        bar = progress.add_task("kills", total=options.kills)
+
+        def on_kill(kind: str) -> None:
+            progress.update(bar, advance=1, description=kind)
+            if not console.is_terminal:
+                console.print(f"{(time.monotonic() - began) / 60:5.1f} min  {kind}")
+
+        tally = soak(options.kills, options.seed, root, on_kill)
+    table = Table("strike", "times", title="Kills by kind")
+    for kind, times in sorted(tally.kills.items()):
+        table.add_row(kind, str(times))
+    console.print(table)
+    minutes = (time.monotonic() - began) / 60
+    console.print(
+        f"{tally.batches} micro-batches, {tally.restarts} restarts within a driver, "
+        f"{minutes:.1f} minutes"
+    )
+    if tally.clean:
+        shutil.rmtree(root, ignore_errors=True)
+    print(tally.line)
+    sys.exit(0 if tally.clean else 1)
+
+
+if __name__ == "__main__":
+    main()

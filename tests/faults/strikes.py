@@ -1,0 +1,201 @@
+"""The ways to hurt a running job, by kind.
+
+A strike is given the :class:`Target`: the driver's process tree and the directories. It returns
+once the damage is done, and whether there was any. Kinds that end the driver are ``FATAL``; the
+others leave the recovery to Spark's retries and to the job's restart strategy.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from scurry.common.fault_points import DRIVER_POINTS, WORKER_POINTS
+
+PATIENCE_SECONDS = 60.0
+
+
+@dataclass
+class Target:
+    """A running job under fault."""
+
+    driver: int
+    root: Path
+    rng: random.Random
+    #: the number of the last micro-batch that ended
+    batch: Callable[[], int]
+    alive: Callable[[], bool]
+
+    def arm(self, point: str, how: str = "SIGKILL") -> None:
+        """Have the next process that reaches ``point`` send itself a signal."""
+        armed = self.root / "faults" / point
+        draft = armed.with_suffix(".draft")
+        draft.write_text(how)
+        draft.rename(armed)
+
+    def struck(self, point: str) -> int:
+        """Wait until a process reached an armed point; its process id, 0 if none did in time."""
+        mark = self.root / "faults" / f"{point}.struck"
+        self.wait_until(mark.exists)
+        if not mark.exists():
+            (self.root / "faults" / point).unlink(missing_ok=True)
+            return 0
+        found = int(mark.read_text() or 0)
+        mark.unlink()
+        return found
+
+    def wait_until(self, condition: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not condition() and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    def processes(self, what: str) -> list[psutil.Process]:
+        """Processes below the driver whose command line contains ``what``."""
+        found = []
+        for process in psutil.Process(self.driver).children(recursive=True):
+            try:
+                if what in " ".join(process.cmdline()):
+                    found.append(process)
+            except psutil.Error:
+                continue
+        return found
+
+    def workers(self) -> list[psutil.Process]:
+        """Python workers: children of a daemon that run the daemon's code."""
+        daemons = self.processes("spark.daemon")
+        pids = {process.pid for process in daemons}
+        return [process for process in daemons if process.ppid() in pids]
+
+    def stores(self, name: str) -> list[Path]:
+        """Files called ``name`` of local stores."""
+        return sorted((self.root / "local").glob(f"*/*/*/*/{name}"))
+
+
+Strike = Callable[[Target], bool]
+
+
+def kill_driver(target: Target) -> bool:
+    """The driver and its JVM at once, or the driver alone, whose JVM then goes on for a moment."""
+    time.sleep(target.rng.uniform(0, 0.5))
+    if target.rng.random() < 0.5:
+        os.killpg(target.driver, signal.SIGKILL)
+    else:
+        os.kill(target.driver, signal.SIGKILL)
+    return True
+
+
+def kill_worker(target: Target) -> bool:
+    """A Python worker, at any moment."""
+    time.sleep(target.rng.uniform(0, 0.5))
+    return _kill_one(target, target.workers())
+
+
+def kill_executor(target: Target) -> bool:
+    """The JVM of an executor."""
+    time.sleep(target.rng.uniform(0, 0.5))
+    return _kill_one(target, target.processes("CoarseGrainedExecutorBackend"))
+
+
+def _kill_one(target: Target, processes: list[psutil.Process]) -> bool:
+    if not processes:
+        return False
+    try:
+        target.rng.choice(processes).kill()
+    except psutil.NoSuchProcess:
+        return False
+    return True
+
+
+def at_point(point: str) -> Strike:
+    """Whoever reaches ``point`` next."""
+
+    def strike(target: Target) -> bool:
+        target.arm(point)
+        return target.struck(point) > 0
+
+    return strike
+
+
+def during_rebuild(target: Target) -> bool:
+    """A worker that is restoring a local store which was lost."""
+    target.arm("rebuild")
+    delete_store(target)
+    return target.struck("rebuild") > 0
+
+
+def delete_store(target: Target) -> bool:
+    """One local store's files."""
+    return _damage(target, lambda file: file.unlink())
+
+
+def truncate_store(target: Target) -> bool:
+    """A local store cut short while it is mapped into memory."""
+    return _damage(target, lambda file: os.truncate(file, target.rng.choice([0, 4096, 20_000])))
+
+
+def corrupt_store(target: Target) -> bool:
+    """Random bytes in random places of a local store."""
+
+    def scribble(file: Path) -> None:
+        with file.open("r+b") as data:
+            for _ in range(20):
+                data.seek(target.rng.randrange(0, 400_000))
+                data.write(target.rng.randbytes(64))
+                data.flush()
+                time.sleep(0.001)
+
+    return _damage(target, scribble)
+
+
+def _damage(target: Target, how: Callable[[Path], None]) -> bool:
+    time.sleep(target.rng.uniform(0, 0.5))
+    files = target.stores("data.mdb")
+    if not files:
+        return False
+    try:
+        how(target.rng.choice(files))
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def zombie(target: Target) -> bool:
+    """An attempt is frozen before it writes the local store, its executor lost; when the work has
+    been done again elsewhere the attempt comes back and writes."""
+    target.arm("before-local-store", "SIGSTOP")
+    pid = target.struck("before-local-store")
+    if not pid:
+        return False
+    before = target.batch()
+    try:
+        frozen = psutil.Process(pid)
+        executor = next(p for p in frozen.parents() if "java" in p.name())
+        executor.kill()
+        target.wait_until(lambda: target.batch() >= before + 2 or not target.alive())
+        frozen.resume()
+    except (psutil.NoSuchProcess, StopIteration):
+        return False
+    return True
+
+
+FATAL: dict[str, Strike] = {
+    "driver": kill_driver,
+    **{f"driver {point}": at_point(point) for point in DRIVER_POINTS},
+}
+SURVIVED: dict[str, Strike] = {
+    "worker": kill_worker,
+    **{f"worker {point}": at_point(point) for point in WORKER_POINTS if point != "rebuild"},
+    "worker rebuild": during_rebuild,
+    "store deleted": delete_store,
+    "store truncated": truncate_store,
+    "store corrupted": corrupt_store,
+}
+#: only where there are executors of their own
+CLUSTER: dict[str, Strike] = {"executor": kill_executor, "zombie attempt": zombie}

@@ -1,0 +1,70 @@
+"""The short form of the fault suite: one job, two drivers' lives, a kill of each family."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.faults.soak import Round, Tally, plan
+from tests.faults.strikes import CLUSTER, FATAL, SURVIVED
+
+from scurry.common.fault_points import VARIABLE
+
+LIVES = [
+    (
+        "local[2,4]",
+        ["worker process", "store corrupted", "worker compaction", "worker rebuild", "driver"],
+    ),
+    ("local-cluster[2,1,1024]", ["executor", "zombie attempt", "driver after-sinks"]),
+]
+
+
+@pytest.mark.cluster
+def test_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
+    tally = Tally()
+    Round(tmp_path / "round", random.Random(7), tally).run(LIVES, lambda kind: None)
+    assert tally.line == (
+        f"kills={sum(len(kinds) for _, kinds in LIVES)} lost=0 duplicated=0 state_mismatches=0"
+    )
+
+
+def test_every_kind_has_its_turn() -> None:
+    lives = [life for lives in plan(100, random.Random(1)) for life in lives]
+    kinds = [kind for _, kinds in lives for kind in kinds]
+    assert len(kinds) == 100
+    assert set(kinds) == {*FATAL, *SURVIVED, *CLUSTER}
+    for master, strikes in lives:
+        assert strikes[-1] in FATAL
+        assert not {*strikes[:-1]} & {*FATAL}
+        assert "cluster" in master or not {*strikes} & {*CLUSTER}
+
+
+SCRIPT = """
+from scurry.common.fault_points import fault_point
+fault_point("elsewhere")
+fault_point("here")
+print("survived")
+"""
+
+
+def test_an_armed_point_kills_the_first_that_reaches_it(tmp_path: Path) -> None:
+    (tmp_path / "here").write_text("SIGKILL")
+    environment = {VARIABLE: str(tmp_path), "PYTHONPATH": "src"}
+    outcomes = [
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT],
+            env=environment,
+            cwd=Path(__file__).parents[2],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for _ in range(2)
+    ]
+    assert outcomes[0].returncode == -signal.SIGKILL
+    assert outcomes[1].stdout == "survived\n"
+    assert int((tmp_path / "here.struck").read_text()) > 0
