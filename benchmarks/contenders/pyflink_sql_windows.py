@@ -1,13 +1,17 @@
 """Flink SQL through PyFlink: count and sum over a windowing table function, no Python per row.
 
-What comes out is counted and added up by a second window of ten thousand days, of which Flink keeps
-a part per task in memory: the cheapest way to see all results.
+Flink reads the files of a directory in any order, which would make most events late: they are
+joined into one file first, before the time is taken. What comes out is counted and added up by a
+second window of ten thousand days, of which Flink keeps a part per task in memory: the cheapest way
+to see all results.
 """
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
+from pathlib import Path
 
 from pyflink.datastream import StreamExecutionEnvironment
 from pyflink.table import StreamTableEnvironment
@@ -38,13 +42,24 @@ _TOTAL = """
 """
 
 
+def joined(data: Path, work: Path) -> Path:
+    """All files of ``data`` as one, in order."""
+    whole = work / "events.csv"
+    with whole.open("wb") as target:
+        for file in sorted(data.glob("*.csv")):
+            with file.open("rb") as part:
+                shutil.copyfileobj(part, target)
+    return whole
+
+
 def main(kind: str) -> None:
     """Run the query and report."""
     options = options_of()
     measurement = Measurement()
+    events = joined(options.data, options.work)
     env = StreamExecutionEnvironment.get_execution_environment(settings(options))
     tables = StreamTableEnvironment.create(env)
-    tables.execute_sql(_TABLE.format(path=options.data.absolute().as_uri()))
+    tables.execute_sql(_TABLE.format(path=events.absolute().as_uri()))
     tables.execute_sql(_RESULTS.format(windows=_WINDOWS[kind]))
     measurement.mark(0, time.time())
     with tables.execute_sql(_TOTAL).collect() as found:
@@ -54,7 +69,7 @@ def main(kind: str) -> None:
         events=options.events,
         output_rows=sum(row[0] for row in totals),
         checksum=sum(row[1] + row[2] for row in totals),
-        note="the rate includes the start of the job",
+        note="the rate includes the start of the job, one task reads",
     )
 
 
