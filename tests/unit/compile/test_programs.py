@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 
 from scurry.common import Configuration, Types, WatermarkStrategy
-from scurry.common.errors import NotSupportedError, ProgramError, TypeMismatchError
+from scurry.common.errors import ProgramError, TypeMismatchError
 from scurry.connectors.number_seq import NumberSequenceSource
 from scurry.datastream import (
     KeyedProcessFunction,
     MapFunction,
     OutputTag,
     ProcessFunction,
-    RuntimeExecutionMode,
     StreamExecutionEnvironment,
 )
 from scurry.testing import ListSink, collect_local
@@ -118,11 +117,6 @@ def test_add_source_takes_a_source_or_a_function() -> None:
     assert collect_local(env.add_source(lambda: (n * n for n in range(3)))) == [0, 1, 4]
     with pytest.raises(ProgramError, match="add_source needs"):
         env.add_source(5)
-
-
-def test_batch_mode_is_named_as_missing() -> None:
-    with pytest.raises(NotSupportedError, match="BATCH"):
-        environment().set_runtime_mode(RuntimeExecutionMode.BATCH)
 
 
 def test_explain_draws_stages_lanes_and_uids() -> None:
