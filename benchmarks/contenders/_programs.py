@@ -133,7 +133,8 @@ def wire(workload: str, keyed: Any, function: Any, output_type: Any = None) -> A
 
 def chosen_workload() -> str:
     """Takes ``--workload`` off the command line; the rest is for the contender's own parser."""
-    parser = argparse.ArgumentParser(add_help=False)
+    # --work is another option, not short for this one
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--workload", choices=sorted(FUNCTIONS), required=True)
     options, sys.argv[1:] = parser.parse_known_args()
     return str(options.workload)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 from benchmarks import _data
 from benchmarks._workloads import CHECKSUMS, contenders
-from benchmarks.contenders._programs import FUNCTIONS
+from benchmarks.contenders._programs import FUNCTIONS, chosen_workload
 from benchmarks.contenders.workload_scurry import job
 
 from scurry.connectors.parquet import ParquetSource
@@ -34,3 +35,10 @@ def test_every_event_gives_one_record_and_their_numbers_add_up(
 def test_scurry_runs_beside_spark_and_flink(workload: str) -> None:
     names = {contender.name for contender in contenders(workload)}
     assert {"scurry", "scurry_200k", "pyspark_tws", "pyflink_rocksdb_thread"} <= names
+
+
+def test_the_workload_is_taken_off_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = ["program", "--work", "here", "--workload", "timers", "--batch", "5"]
+    monkeypatch.setattr(sys, "argv", line)
+    assert chosen_workload() == "timers"
+    assert sys.argv == ["program", "--work", "here", "--batch", "5"]
