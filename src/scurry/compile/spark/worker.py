@@ -7,6 +7,7 @@ are they unpickled.
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import os
 import pickle
@@ -71,6 +72,7 @@ class JobPayload:
         gc.set_threshold(100_000, 50, 100)
         before = set(_script_classes())
         job: JobSpec = pickle.loads(self.content)
+        _mend_dataclasses()
         if self.run_id not in _adopted:
             _adopted[self.run_id] = [kind for kind in _script_classes() if kind not in before]
         _adopt(_adopted[self.run_id])
@@ -85,6 +87,16 @@ def _script_classes() -> list[type]:
     """Classes that came to this worker by value, out of a script or notebook."""
     tracked = cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_CLASS
     return [kind for kind in list(tracked) if kind.__module__ == "__main__"]
+
+
+def _mend_dataclasses() -> None:
+    """A dataclass that travelled by value brings its own copy of the marker for "no default",
+    which everybody tells by identity: put the real one in its place."""
+    for kind in list(cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_CLASS):
+        for field in getattr(kind, "__dataclass_fields__", {}).values():
+            for name in ("default", "default_factory", "kw_only"):
+                if type(getattr(field, name, None)) is type(dataclasses.MISSING):
+                    setattr(field, name, dataclasses.MISSING)
 
 
 def _adopt(kinds: list[type]) -> None:

@@ -12,6 +12,7 @@ abort what an earlier one left open, and refuse whatever it still tries to write
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import Any
 
@@ -29,6 +30,8 @@ from scurry.connectors.kafka.outgoing import Outgoing
 _CALL_SECONDS = 2.0
 #: After so long a transaction is begun anew, by a new producer.
 _STUCK_SECONDS = 15.0
+#: A call that should have returned after _CALL_SECONDS is given up after this.
+_OVERSTAYED_SECONDS = 8.0
 _RETRY_SECONDS = 0.5
 #: How long a starting job waits for the brokers before it goes on without having asked them.
 _START_SECONDS = 30.0
@@ -60,6 +63,8 @@ class BatchTransactions:
                 self._open()
             except KafkaException as failure:
                 self._after_failure(failure)
+            except _NoAnswer:
+                self._abandon()
 
     def commit(self, batch_id: int, parts: list[Outgoing]) -> None:
         """Write a batch, unless it is in Kafka already. Waits for brokers that are away."""
@@ -79,6 +84,9 @@ class BatchTransactions:
                 return
             except KafkaException as failure:
                 self._after_failure(failure)
+            except _NoAnswer as failure:
+                self._patience.waiting(str(failure))
+                self._abandon()
 
     def _open(self) -> None:
         """A producer whose predecessors are fenced off, and the last batch that was committed."""
@@ -114,11 +122,11 @@ class BatchTransactions:
         whichever topic the batch was written to."""
         from confluent_kafka import TopicPartition
 
-        topics = self._consumer.list_topics(timeout=_CALL_SECONDS).topics
+        topics = _answered(self._consumer.list_topics, timeout=_CALL_SECONDS).topics
         places = [TopicPartition(topic, 0) for topic in topics]
         if not places:
             return -1
-        found = self._consumer.committed(places, timeout=_CALL_SECONDS)
+        found = _answered(self._consumer.committed, places, timeout=_CALL_SECONDS)
         mine = [at.offset - 1 for at in found if at.metadata == self._checkpoint_id]
         return max(mine, default=-1)
 
@@ -143,7 +151,7 @@ class BatchTransactions:
 
         while True:
             try:
-                call(*arguments, _CALL_SECONDS)
+                _answered(call, *arguments, _CALL_SECONDS)
             except KafkaException as failure:
                 error = failure.args[0]
                 stuck = time.monotonic() - self._began > _STUCK_SECONDS
@@ -187,9 +195,40 @@ class BatchTransactions:
             self._producer.purge()
             self._producer = None
 
+    def _abandon(self) -> None:
+        """Go on with new clients. What the old ones may still do is fenced off by the new producer,
+        or is found to be done by then."""
+        self._producer = self._consumer = None
+
     def close(self) -> None:
         """Let go of the brokers."""
         self._drop()
         if self._consumer is not None:
             self._consumer.close()
             self._consumer = None
+
+
+class _NoAnswer(Exception):
+    """A call into the client did not come back, not even to say that its time was over."""
+
+
+def _answered(call: Any, *arguments: Any, **named: Any) -> Any:
+    """The result of a call; raises :class:`_NoAnswer` if it overstays its own timeout by far, as
+    calls that were caught by an outage of the brokers may do."""
+    outcome: list[Any] = []
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            outcome.append(call(*arguments, **named))
+        except BaseException as failure:
+            failures.append(failure)
+
+    thread = threading.Thread(target=work, name="scurry-kafka-call", daemon=True)
+    thread.start()
+    thread.join(_OVERSTAYED_SECONDS)
+    if thread.is_alive():
+        raise _NoAnswer(f"the client did not answer for {_OVERSTAYED_SECONDS:.0f} s")
+    if failures:
+        raise failures[0]
+    return outcome[0]
