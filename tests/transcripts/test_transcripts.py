@@ -16,6 +16,7 @@ import yaml
 
 from scurry.common import Time, WatermarkStrategy
 from scurry.common.types import Row
+from scurry.common.watermark_strategy import WatermarkGenerator, WatermarkOutput
 from scurry.datastream import OutputTag, ProcessWindowFunction, StreamExecutionEnvironment
 from scurry.datastream import window as windows
 from scurry.datastream.window import AccumulationMode, CountWindow, GlobalWindow
@@ -153,13 +154,22 @@ def program(transcript: dict[str, Any], env: StreamExecutionEnvironment) -> Any:
         elif action == "add":
             pairs = [element(text) for text in given]
             records += [(key, *pair, mark) for pair in pairs for key in "ab"]
-    by_mark = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
-        lambda record, _: record[3] + 1
+    strategy = WatermarkStrategy.for_generator(Marks).with_timestamp_assigner(
+        lambda record, _: record[2]
     )
-    by_time = WatermarkStrategy.no_watermarks().with_timestamp_assigner(lambda record, _: record[2])
-    stream = env.from_collection(records).assign_timestamps_and_watermarks(by_mark)
-    stream = stream.filter(lambda record: record[0] != "tick")
-    return build(stream.assign_timestamps_and_watermarks(by_time), transcript)
+    stream = env.from_collection(records).assign_timestamps_and_watermarks(strategy)
+    return build(stream.filter(lambda record: record[0] != "tick"), transcript)
+
+
+class Marks(WatermarkGenerator):
+    """The watermark is what the last record says."""
+
+    def on_event(self, event: Any, timestamp: int, output: WatermarkOutput) -> None:
+        if event[3] > LONG_AGO:
+            output.emit_watermark(event[3])
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        pass
 
 
 def expected_of(transcript: dict[str, Any]) -> tuple[list[str], list[int]]:

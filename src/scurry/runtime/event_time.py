@@ -93,6 +93,9 @@ class TimestampsOperator(Operator):
             # what earlier strategies decided no longer orders these records
             batch.wm = batch.pos = self._watermarks(running[:-1])
             cells[self._cell("max")] = int(running[-1])
+        elif strategy.kind == "none":
+            # this strategy stands in place of any before it, and has no watermarks
+            batch.wm = None
         self.emit(batch)
 
     def _assign(self, batch: Batch) -> Longs:

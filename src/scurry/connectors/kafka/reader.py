@@ -28,6 +28,8 @@ _SKIP_AT_MOST = 50_000
 _MOST_READERS, _IDLE_SECONDS = 32, 120.0
 #: How long an end of the partition before ``end`` is thought to be a replica lagging behind.
 _SHORT_SECONDS = 30.0
+#: After so long without an answer a new client is tried.
+_RENEW_SECONDS = 10.0
 
 
 class PartitionReader:
@@ -38,10 +40,21 @@ class PartitionReader:
         self._topic, self._partition = topic, partition
         self._patience = Patience(settings.servers, f"read {self._name}")
         self._last_error: Any = None
-        self._consumer = make(
+        self._settings = settings
+        self._consumer = self._connect()
+        self._renew_after = _RENEW_SECONDS
+        #: everything before this offset has been handed out, or is known not to exist
+        self._at = -1
+        #: the client has reported the end of the partition here
+        self._end_seen = -1
+        self._ahead: list[Any] = []
+        self.last_used = time.monotonic()
+
+    def _connect(self) -> Any:
+        return make(
             "Consumer",
             {
-                **settings.with_defaults(
+                **self._settings.with_defaults(
                     group_id="scurry",
                     isolation_level="read_committed",
                     # the end of a partition shows only when a fetch has come back empty
@@ -59,12 +72,12 @@ class PartitionReader:
                 "error_cb": self._on_error,
             },
         )
-        #: everything before this offset has been handed out, or is known not to exist
-        self._at = -1
-        #: the client has reported the end of the partition here
-        self._end_seen = -1
-        self._ahead: list[Any] = []
-        self.last_used = time.monotonic()
+
+    def _renew(self) -> None:
+        """Go on with a new client: after an outage of the brokers an old one may wait for ever."""
+        self._consumer = self._connect()
+        self._renew_after = self._patience.waited + _RENEW_SECONDS
+        self._go_to(self._at)
 
     def _on_error(self, error: Any) -> None:
         self._last_error = error
@@ -84,6 +97,7 @@ class PartitionReader:
                 chunk = []
         self.last_used = time.monotonic()
         self._patience.over()
+        self._renew_after = _RENEW_SECONDS
         self._last_error = None
         if chunk:
             yield chunk
@@ -141,6 +155,8 @@ class PartitionReader:
                 "start the job from an empty checkpoint directory."
             )
         self._patience.waiting("no answer" if error is None else error.str())
+        if self._patience.waited > self._renew_after:
+            self._renew()
 
     def _handle(self, message: Any, end: int, fail_on_data_loss: bool) -> None:
         from confluent_kafka import KafkaError
