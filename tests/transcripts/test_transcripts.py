@@ -7,6 +7,7 @@ reversed; and a few of them on Spark.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from scurry.common.watermark_strategy import WatermarkGenerator, WatermarkOutput
 from scurry.datastream import OutputTag, ProcessWindowFunction, StreamExecutionEnvironment
 from scurry.datastream import window as windows
 from scurry.datastream.window import AccumulationMode, CountWindow, GlobalWindow
-from scurry.testing import ListSink, OperatorHarness, run_local
+from scurry.testing import ListSink, LocalJob, OperatorHarness, run_local
 
 LATE = OutputTag("late")
 LONG_AGO = -(10**15)
@@ -199,3 +200,23 @@ def test_as_a_program(transcript: dict[str, Any], cuts: int | None) -> None:
     for key in "ab":
         assert [text_of(row) for row in main.values if row[0] == key] == panes
         assert [row[1] for row in late.values if row[0] == key] == dropped
+
+
+@pytest.mark.parametrize("cut", [1, 3])
+@pytest.mark.parametrize("transcript", TRANSCRIPTS)
+def test_two_workers_that_take_turns(transcript: dict[str, Any], cut: int) -> None:
+    """Each worker keeps what it has in memory, and finds that the other one has moved on."""
+    if not transcript.get("spark"):
+        pytest.skip("those that run on Spark are enough")
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(2)
+    sink = ListSink()
+    program(transcript, env).sink_to(sink)
+    with LocalJob(env._compile(None)) as job:
+        workers = itertools.cycle([(job._hosts, job._ingress), ({}, {})])
+        for job._hosts, job._ingress in workers:
+            if not job.step(cut):
+                break
+    for key in "ab":
+        mine = [text_of(row) for row in sink.values if row[0] == key]
+        assert mine == expected_of(transcript)[0]
