@@ -7,6 +7,7 @@ away; both are small unless set.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -108,10 +109,12 @@ class Run:
 
     def kill_a_worker(self) -> None:
         """Kill one of Spark's Python workers: forks of the daemon."""
-        family = psutil.Process(self.process.pid).children(recursive=True)
-        workers = [p for p in family if p.name().startswith("python") and not p.children()]
-        if workers:
-            workers[0].kill()
+        for process in psutil.Process(self.process.pid).children(recursive=True):
+            # processes come and go meanwhile
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if process.name().startswith("python") and not process.children():
+                    process.kill()
+                    return
 
     def end(self) -> None:
         if self.process.poll() is None:
