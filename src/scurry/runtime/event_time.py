@@ -29,7 +29,7 @@ from scurry.common.watermark_strategy import (
     WatermarkStrategy,
 )
 from scurry.functions.dead_letters import DeadLetter
-from scurry.runtime.batch import MIN_WATERMARK, NO_TIMESTAMP, Batch, Longs
+from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, NO_TIMESTAMP, Batch, Longs
 from scurry.runtime.failures import ElementFailed
 from scurry.runtime.operator import Operator, longs
 from scurry.runtime.poison import PoisonGuard, emit_letters, stamp_at
@@ -259,7 +259,10 @@ class _Output(WatermarkOutput):
 
 def _whole_numbers(stamps: list[Any], batch: Batch) -> Longs:
     if set(map(type, stamps)) <= {int}:
-        return np.array(stamps, dtype=np.int64)
+        try:
+            return np.array(stamps, dtype=np.int64)
+        except OverflowError:
+            pass
     for row, stamp in zip(batch.rows, stamps, strict=True):
         if not isinstance(stamp, (int, np.integer)) or isinstance(stamp, bool):
             wrong = TypeMismatchError(
@@ -267,4 +270,10 @@ def _whole_numbers(stamps: list[Any], batch: Batch) -> Longs:
                 "return milliseconds since the epoch as a whole number"
             )
             raise ElementFailed(row) from wrong
+        if not MIN_WATERMARK < stamp <= MAX_WATERMARK:
+            beyond = TypeMismatchError(
+                f"the timestamp assigner returned {stamp}, which no 64 bits can hold; it must "
+                "return milliseconds since the epoch"
+            )
+            raise ElementFailed(row) from beyond
     return np.array([int(stamp) for stamp in stamps], dtype=np.int64)

@@ -8,6 +8,7 @@ was not committed never arrives.
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections import Counter as Tally
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -30,14 +31,14 @@ M = TypeVar("M", bound="Reported")
 Line = tuple[str, str, str, Any]
 
 
-class Reported(Metric):
+class Reported(Metric, ABC):
     """A metric that knows what it has to report."""
 
     kind: str
 
+    @abstractmethod
     def report(self) -> Any:
         """What changed since the last report, None if there is nothing to say."""
-        raise NotImplementedError
 
 
 class ReportedCounter(Reported, Counter):

@@ -221,3 +221,11 @@ def test_an_event_from_the_far_future_goes_aside_and_leaves_the_watermark_alone(
         job.step()
     assert near.values == [(500, START), (700, 499), ("timer", 500)]
     assert far.values == [9_000_000]
+
+
+def test_a_timestamp_beyond_64_bits_names_its_element() -> None:
+    job, _ = scripted([{"a": [1, 1 << 70, 3]}], ascending())
+    with job, pytest.raises(FunctionError, match="which no 64 bits can hold") as caught:
+        job.step()
+    assert str(1 << 70) in str(caught.value)
+    assert "on element 3" not in str(caught.value)

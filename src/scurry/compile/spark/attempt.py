@@ -33,6 +33,8 @@ from scurry.runtime.specs import JobSpec
 #: How often idle sources are asked for news.
 _IDLE_SECONDS = 0.01
 _STOP_SECONDS = 0.005
+#: How often a running query is asked whether it still runs.
+_WATCH_SECONDS = 0.05
 #: How long a job that is asked to stop may take to finish its micro-batch.
 _PATIENCE_SECONDS = 60.0
 #: Rows by which the counting source advances per micro-batch, the most tasks an ingress can have.
@@ -157,6 +159,9 @@ class Attempt:
                 if self._handled >= 0:
                     self._planner.committed()
                 return
+            # asking the JVM takes time from the micro-batch under way
+            ending = stopping or self._planner.done
+            self._stopping.wait(0 if ending else _WATCH_SECONDS)
             time.sleep(_STOP_SECONDS)
         failure = query.exception()
         if failure is not None:
@@ -164,9 +169,14 @@ class Attempt:
 
     def _settled(self, stopping: bool) -> bool:
         """Whether nothing more is to be planned, and everything planned is committed."""
-        with self._planning:
+        # a source that waits for its server holds the lock for as long as that takes
+        if not self._planning.acquire(timeout=_WATCH_SECONDS):
+            return False
+        try:
             if not (stopping or self._planner.done) or self._planned != self._handled:
                 return False
+        finally:
+            self._planning.release()
         return self._handled < 0 or self._directory.committed(self._handled)
 
     def _on_batch(self, frame: DataFrame, batch: int) -> None:

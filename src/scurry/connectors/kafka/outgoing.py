@@ -110,7 +110,10 @@ class KafkaRecordSerializationSchema(SerializationSchema):
 
     def to_record(self, element: Any, timestamp: int | None) -> KafkaProducerRecord | None:
         """The record for an element with that event timestamp; None for none."""
-        raise NotImplementedError(f"{type(self).__name__} does not override to_record")
+        raise ProgramError(
+            f"{type(self).__name__} makes no records: override to_record(element, timestamp), or "
+            "use KafkaRecordSerializationSchema.builder()."
+        )
 
     def serialize(self, value: Any) -> bytes | None:
         record = self.to_record(value, None)

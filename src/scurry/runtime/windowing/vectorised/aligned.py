@@ -9,6 +9,7 @@ elements that come after make their windows fire again, one by one.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def built_in(windowing: WindowSpec) -> bool:
     return plain and type(windowing.incremental) is Aggregates
 
 
-class VectorisedOperator(WindowingOperator):
+class VectorisedOperator(WindowingOperator, ABC):
     """What the vectorised operators have in common."""
 
     def open(self, context: TaskContext) -> None:
@@ -75,16 +76,17 @@ class VectorisedOperator(WindowingOperator):
         if made is not None:
             self._emit_conforming(made)
 
+    @abstractmethod
     def _new_results(self) -> Results:
-        raise NotImplementedError
+        """Room for the results of a batch."""
 
+    @abstractmethod
     def _take(self, batch: Batch) -> Longs:
         """Take the elements of a batch; returns which of them are late."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _pass(self, until: int) -> None:
         """Time passes: windows fire and end."""
-        raise NotImplementedError
 
 
 class VectorisedAlignedOperator(VectorisedOperator):

@@ -7,6 +7,7 @@ records are deleted. In memory a slice is a list of parts, which are combined wh
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -39,7 +40,7 @@ class Part(NamedTuple):
     columns: Columns
 
 
-class CodedKeys:
+class CodedKeys(ABC):
     """State that holds keys as codes."""
 
     def __init__(self, max_parallelism: int) -> None:
@@ -93,9 +94,9 @@ class CodedKeys:
         if self.keys.size > _IDLE_KEYS + 2 * rows:
             self._renumber()
 
+    @abstractmethod
     def _translate(self, translate: Any) -> None:
         """Replace all codes that are held."""
-        raise NotImplementedError
 
 
 class ColumnSlices(CodedKeys, SliceIndex):
