@@ -3,7 +3,8 @@
 Most of the seconds between starting Python and the first result go into loading some twelve
 thousand classes. The JVM can dump them once and map them into memory afterwards (class data
 sharing). The archive belongs to one JVM and one version of PySpark; it lives in the user's cache
-directory, and without it everything works as before, only slower.
+directory, and without it everything works as before, only slower. The JVM refuses an archive
+when one of the jars has another time or size than at the dump, so those are part of its name.
 """
 
 from __future__ import annotations
@@ -31,10 +32,12 @@ def archive_path() -> Path | None:
     if java is None:
         return None
     real = java.resolve()
-    identity = f"{pyspark.__version__} {real} {real.stat().st_mtime_ns} {pyspark.__file__}"
-    name = hashlib.blake2b(identity.encode(), digest_size=8).hexdigest()
+    place = f"{pyspark.__version__} {real} {pyspark.__file__}"
+    jars = sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
+    dated = [(jar.name, jar.stat().st_mtime_ns, jar.stat().st_size) for jar in jars]
+    content = f"{real.stat().st_mtime_ns} {dated}"
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "scurry" / f"spark-{pyspark.__version__}-{name}.jsa"
+    return cache / "scurry" / f"spark-{pyspark.__version__}-{_hash(place)}-{_hash(content)}.jsa"
 
 
 def java_options() -> list[str]:
@@ -44,7 +47,7 @@ def java_options() -> list[str]:
     path = archive_path()
     if path is None or not path.exists():
         return []
-    return [f"-XX:SharedArchiveFile={path}", "-Xshare:auto", "-Xlog:cds=off"]
+    return [f"-XX:SharedArchiveFile={path}", "-Xshare:auto", "-Xlog:cds*=off"]
 
 
 def create_archive() -> Path | None:
@@ -64,6 +67,8 @@ def create_archive() -> Path | None:
         )
         if not draft.exists():
             return None
+        for outdated in path.parent.glob(f"{path.stem.rpartition('-')[0]}-*.jsa"):
+            outdated.unlink(missing_ok=True)
         draft.rename(path)
     return path
 
@@ -78,6 +83,10 @@ gateway.shutdown()
 gateway.proc.stdin.close()
 gateway.proc.wait(timeout=180)
 """
+
+
+def _hash(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def _java() -> Path | None:

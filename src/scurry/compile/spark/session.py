@@ -41,6 +41,8 @@ _OWN_DEFAULTS = {
     # on one machine a shuffle is a file that is read back at once
     "spark.shuffle.compress": "false",
     "spark.sql.execution.pyspark.udf.faulthandler.enabled": "false",
+    # over TCP a task with few records waits up to 40 ms for a delayed acknowledgement
+    "spark.python.unix.domain.socket.enabled": "true" if os.name == "posix" else "false",
 }
 _QUERY_SETTINGS = {
     "spark.sql.streaming.stateStore.providerClass": (
