@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from scurry.common.keys import thaw
-from scurry.functions.windows import ProcessAllWindowFunction, ProcessWindowFunction
 from scurry.runtime.batch import Batch, pick
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.failures import explained
@@ -24,6 +23,7 @@ from scurry.runtime.keyed_state import store_of
 from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.windowing.agenda import Agenda
+from scurry.runtime.windowing.calls import combining, overrides_clear
 from scurry.runtime.windowing.common import WindowingOperator
 from scurry.runtime.windowing.slices import (
     SLICED_ELEMENTS,
@@ -74,11 +74,11 @@ class AlignedWindowOperator(WindowingOperator):
         self._result: Any = None
         if self._combining:
             self._values = store.part(name, lambda: ValueSlices(name, store))
-            self._combine, self._result = _combiner(windowing)
+            self._combine, self._result = combining(windowing)
         else:
             self._elements = store.part(name, lambda: ElementSlices(name, store, self._sliding))
         self._slices: SliceTable = self._values if self._combining else self._elements
-        self._clears = windowing.has_context and _overrides_clear(windowing.function)
+        self._clears = windowing.has_context and overrides_clear(windowing.function)
         self._number = 0
 
     def begin(self, watermark: int) -> None:
@@ -278,22 +278,6 @@ class AlignedWindowOperator(WindowingOperator):
                 function.clear(self._firing)
 
 
-def _combiner(windowing: WindowSpec) -> tuple[Any, Any]:
-    """How to combine an element into what is held, and how to get a result out of that."""
-    function: Any = windowing.incremental
-    if windowing.contents == "reduce":
-        reduce = function.reduce
-        return lambda held, value: value if held is MISSING else reduce(held, value), None
-    create, add = function.create_accumulator, function.add
-    add_to = lambda held, value: add(value, create() if held is MISSING else held)  # noqa: E731
-    return add_to, function.get_result
-
-
 def pick_all(items: Any, index: Any) -> list[Any]:
     """The items at ``index``, which is often all of them."""
     return list(items) if len(index) == len(items) else pick(items, index)
-
-
-def _overrides_clear(function: Any) -> bool:
-    own = type(function).clear
-    return own is not ProcessWindowFunction.clear and own is not ProcessAllWindowFunction.clear

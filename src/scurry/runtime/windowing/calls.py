@@ -13,6 +13,7 @@ from scurry.functions.windows import (
     WindowFunction,
 )
 from scurry.runtime.windowing.contexts import FiringContext
+from scurry.state.table import MISSING
 from scurry.windowing.spec import WindowSpec
 
 #: Called with the key, the window and the window's contents; returns what goes downstream.
@@ -69,3 +70,20 @@ def _combiner(spec: WindowSpec) -> Callable[[list[Any]], tuple[Any, ...]]:
         return (reduced,)
 
     return reduce
+
+
+def combining(windowing: WindowSpec) -> tuple[Any, Any]:
+    """How to combine an element into what is held, and how to get a result out of that."""
+    function: Any = windowing.incremental
+    if windowing.contents == "reduce":
+        reduce = function.reduce
+        return lambda held, value: value if held is MISSING else reduce(held, value), None
+    create, add = function.create_accumulator, function.add
+    add_to = lambda held, value: add(value, create() if held is MISSING else held)  # noqa: E731
+    return add_to, function.get_result
+
+
+def overrides_clear(function: Any) -> bool:
+    """Whether a window function with a context has a ``clear`` of its own."""
+    own = type(function).clear
+    return own is not ProcessWindowFunction.clear and own is not ProcessAllWindowFunction.clear

@@ -114,6 +114,7 @@ class WindowOperator(WindowingOperator):
         if watermark <= self._clock.watermark:
             return
         output = self._emissions()
+        self._triggering.end_of_input = watermark == MAX_WATERMARK
         if self._event.next_due <= watermark:
             self._fire(self._event, watermark, output)
         self._clock.watermark = watermark
@@ -153,6 +154,7 @@ class WindowOperator(WindowingOperator):
             place = WindowKey(key, actual)
             if self._closed is not None and self._is_closed(place):
                 closed = True
+                self._register_cleanup(place, cleanup)
                 continue
             taken = True
             under = self._merging.of_key(key).stored_under[actual]
@@ -174,6 +176,9 @@ class WindowOperator(WindowingOperator):
         result = self._windowing.trigger.on_element(value, stamp, place[1], self._triggering)
         if result is not _CONTINUE:
             self._act(result, place, where, "on_element", PaneTiming.LATE)
+        self._register_cleanup(place, cleanup)
+
+    def _register_cleanup(self, place: WindowKey, cleanup: int) -> None:
         if cleanup < END_OF_TIME and not self._one_timer:
             (self._event if self._event_time else self._processing).register(cleanup, place)
 

@@ -1,0 +1,269 @@
+"""Sessions of event time with the default trigger, the fast way.
+
+The sessions of a key lie in the order of time, so most elements only make its last session longer.
+There are no timers: the agenda has one entry for each key, which says not when something happens
+but before when nothing does. A session that grows leaves its entry where it is; when the watermark
+gets there, the key is looked at and the entry moves on.
+
+Whether a session has fired need not be stored: it has if the watermark has passed its end.
+"""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+from scurry.common.keys import thaw
+from scurry.runtime.batch import Batch
+from scurry.runtime.emissions import Emissions
+from scurry.runtime.failures import explained
+from scurry.runtime.keyed_state import store_of
+from scurry.runtime.operator import TaskContext
+from scurry.runtime.specs import OperatorSpec
+from scurry.runtime.windowing.calls import combining, overrides_clear
+from scurry.runtime.windowing.common import WindowingOperator
+from scurry.runtime.windowing.session_table import (
+    NEVER,
+    SESSION_SPANS,
+    SESSION_VALUES,
+    KeySessions,
+    Session,
+    SessionTable,
+    over,
+)
+from scurry.windowing.basic_triggers import EventTimeTrigger
+from scurry.windowing.panes import AccumulationMode, PaneTiming
+from scurry.windowing.session_windows import (
+    DynamicEventTimeSessionWindows,
+    EventTimeSessionWindows,
+)
+from scurry.windowing.spec import WindowSpec
+from scurry.windowing.windows import TimeWindow, WindowKey
+
+
+def runs_sessions(windowing: WindowSpec) -> bool:
+    """Whether :class:`SessionOperator` can run a windowing."""
+    return (
+        type(windowing.assigner) in (EventTimeSessionWindows, DynamicEventTimeSessionWindows)
+        and type(windowing.trigger) is EventTimeTrigger
+        and windowing.evictor is None
+        and windowing.accumulation is AccumulationMode.ACCUMULATING
+    )
+
+
+class SessionOperator(WindowingOperator):
+    """Runs sessions of event time."""
+
+    def __init__(self, spec: OperatorSpec, windowing: WindowSpec) -> None:
+        super().__init__(spec, windowing)
+        self._lateness = windowing.allowed_lateness
+        self._combining = windowing.incremental is not None
+        self.content_table = SESSION_VALUES if self._combining else SESSION_SPANS
+        #: one entry per key: when to look at it, its place in the order of keys, the key
+        self._agenda: list[tuple[int, bytes, Any]] = []
+
+    def open(self, context: TaskContext) -> None:
+        super().open(context)
+        store, windowing = store_of(context), self._windowing
+        name = f"{self.spec.uid}\x1f{self.content_table}"
+        self._table = store.part(name, lambda: SessionTable(self.spec.uid, store, self._combining))
+        self._result: Any = None
+        if self._combining:
+            self._combine, self._result = combining(windowing)
+            function: Any = windowing.incremental
+            self._merge = function.merge if windowing.contents == "aggregate" else function.reduce
+        self._clears = windowing.has_context and overrides_clear(windowing.function)
+
+    def begin(self, watermark: int) -> None:
+        """Learns which sessions are open, if memory does not know."""
+        self._clock.now = self.context.now
+        self._clock.watermark = watermark
+        if self._table.load():
+            self._agenda = []
+            for sessions in self._table.keys.values():
+                sessions.due = sessions.next_from(watermark + 1, self._lateness)
+                self._agenda.append((sessions.due, sessions.prefix, sessions.key))
+            heapify(self._agenda)
+
+    def process(self, batch: Batch, port: int = 0) -> None:
+        assert batch.keys is not None
+        output = self._emissions()
+        try:
+            late = self._add_all(batch, output)
+        except Exception as failure:
+            cause = explained(failure, self._windowing.function)
+            raise self.failed(cause, self._working) from failure
+        self.emit_tagged(output.batch(batch))
+        if late:
+            self._emit_late(batch, late)
+
+    def _add_all(self, batch: Batch, output: Emissions) -> list[int]:
+        """Put elements into their sessions; returns those that came too late."""
+        assert batch.keys is not None
+        clock, table, agenda, lateness = self._clock, self._table, self._agenda, self._lateness
+        keys, assigner = table.keys, self._windowing.assigner
+        gap_of = assigner.gap_of  # type: ignore[attr-defined]
+        fixed = getattr(assigner, "session_gap", None)
+        plain = not self._combining and not lateness
+        late: list[int] = []
+        stamps, marks = self.stamps(batch, 1).tolist(), self.marks(batch).tolist()
+        for at, (key, row, stamp, mark) in enumerate(
+            zip(batch.keys, batch.rows, stamps, marks, strict=True)
+        ):
+            if mark > clock.watermark:
+                if agenda and agenda[0][0] <= mark:
+                    self._pass(mark, output)
+                clock.watermark = mark
+            self._working = row
+            end = stamp + (gap_of(row) if fixed is None else fixed)
+            sessions = keys.get(key)
+            if sessions is not None:
+                last = sessions.order[-1]
+                if plain and last.start <= stamp <= last.end and last.changed:
+                    # by far the most frequent case, all of it in one place
+                    if end > last.end:
+                        last.end = min(end, NEVER)
+                    last.fresh.append(row)
+                    continue
+            end = min(end, NEVER)
+            if (sessions is None or not self._touches(sessions, stamp, end)) and (
+                min(end - 1 + lateness, NEVER - 1) <= mark
+            ):
+                late.append(at)
+                continue
+            if sessions is None:
+                sessions = table.of(key)
+            session = self._session(sessions, stamp, end)
+            if self._combining:
+                session.held = self._combine(session.held, row)
+            else:
+                session.fresh.append(row)
+            due = session.end - 1
+            if due <= mark:
+                self._fire(sessions, session, at, PaneTiming.LATE, False)
+                due = over(session, lateness)
+            if due < sessions.due:
+                sessions.due = due
+                heappush(agenda, (due, sessions.prefix, key))
+        return late
+
+    def _touches(self, sessions: KeySessions, start: int, end: int) -> bool:
+        place = sessions.ending_from(start - 1)
+        return place < len(sessions.order) and sessions.order[place].start <= end
+
+    def _session(self, sessions: KeySessions, start: int, end: int) -> Session:
+        """The session of an element, after all those that it brings together have become one."""
+        table, order = self._table, sessions.order
+        place = last = sessions.ending_from(start - 1)
+        while last < len(order) and order[last].start <= end:
+            last += 1
+        if place == last:
+            session = table.begin(sessions, place, start, end)
+            table.change(sessions, session)
+            return session
+        session, others = order[place], order[place + 1 : last]
+        if not session.changed:
+            table.change(sessions, session)
+        if self._combining:
+            table.contents(sessions, session)
+        if not others and session.start <= start and end <= session.end:
+            return session
+        merged = [(one.start, one.end) for one in order[place:last]]
+        for other in others:
+            value = None
+            if self._combining:
+                value = self._merge(session.held, table.contents(sessions, other))
+            table.absorb(sessions, session, other, value)
+        del order[place + 1 : last]
+        session.start, session.end = min(start, merged[0][0]), max(end, merged[-1][1])
+        if self._tracks_panes:
+            into = WindowKey(sessions.key, TimeWindow(session.start, session.end))
+            places = [WindowKey(sessions.key, TimeWindow(*span)) for span in merged]
+            self._panes.merge(into, places)
+        return session
+
+    def advance(self, watermark: int) -> None:
+        if watermark <= self._clock.watermark:
+            return
+        output = self._emissions()
+        try:
+            self._pass(watermark, output)
+        except Exception as failure:
+            cause = explained(failure, self._windowing.function)
+            raise self.failed(cause, self._working) from failure
+        self._clock.watermark = watermark
+        self.emit_tagged(output.batch(None))
+
+    def _pass(self, until: int, output: Emissions) -> None:
+        """Time passes: fire sessions that have reached their end, forget those past lateness."""
+        clock, before, agenda = self._clock, self._clock.watermark, self._agenda
+        keys, lateness = self._table.keys, self._lateness
+        reached: int | None = None
+        while agenda and agenda[0][0] <= until:
+            time, prefix, key = agenda[0]
+            sessions = keys.get(key)
+            if sessions is None or sessions.due != time:
+                heappop(agenda)
+                continue
+            due = sessions.next_from(time, lateness)
+            if due == time:
+                if time != reached:
+                    reached = time
+                    clock.watermark = max(clock.watermark, time)
+                    output.fired_at(time, before)
+                self._due(sessions, time, -len(output.fired))
+                due = sessions.next_from(time + 1, lateness)
+            heappop(agenda)
+            sessions.due = due
+            if due < NEVER and key in keys:
+                heappush(agenda, (due, prefix, key))
+
+    def _due(self, sessions: KeySessions, time: int, cause: int) -> None:
+        """Fire the session of a key that ends at ``time``, forget those that are over then."""
+        order, lateness = sessions.order, self._lateness
+        place = sessions.ending_from(time)
+        if place < len(order) and order[place].end - 1 == time:
+            session = order[place]
+            last = over(session, lateness) == time
+            self._fire(sessions, session, cause, PaneTiming.ON_TIME, last)
+        first = sessions.first
+        while first < len(order) and over(order[first], lateness) <= time:
+            self._end(sessions, order[first])
+            first += 1
+        if first > sessions.first:
+            self._table.retire(sessions, first)
+
+    def _fire(
+        self, sessions: KeySessions, session: Session, cause: int, timing: PaneTiming, last: bool
+    ) -> None:
+        held = self._table.contents(sessions, session)
+        window = TimeWindow(session.start, session.end)
+        output, key, working = self._output, sessions.key, self._working
+        self._firing._window = window
+        self._scope.key = key
+        self._working = f"{window!r} of key {thaw(key)!r}" if cause < 0 else working
+        if self._tracks_panes:
+            self._firing._pane = self._panes.next(WindowKey(key, window), timing, last)
+        results = self._call(key, window, held if self._result is None else self._result(held))
+        if results is not None:
+            output.values.extend(results)
+        if self._combining and not last:
+            self._table.touch_mutable(sessions, session)
+        self._working = working
+        output.source.append(cause)
+        output.ends.append(len(output.values))
+        output.stamps.append(window.max_timestamp())
+
+    def _end(self, sessions: KeySessions, session: Session) -> None:
+        """Forget all about a session."""
+        key = sessions.key
+        if self._clears or self._tracks_panes:
+            window = TimeWindow(session.start, session.end)
+            if self._tracks_panes:
+                self._panes.clear(WindowKey(key, window))
+            if self._clears:
+                function: Any = self._windowing.function
+                self._scope.key, self._firing._window = key, window
+                self._working = f"{window!r} of key {thaw(key)!r}"
+                function.clear(self._firing)
+        self._table.drop(sessions, session)
