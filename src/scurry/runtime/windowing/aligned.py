@@ -5,8 +5,9 @@ Adding an element is a look-up or two in a dict. When the watermark passes the e
 window fires for all its keys in one go, in the order of their addresses.
 
 Windows that keep their elements are cut into slices, so that an element is stored once however many
-windows it is in. Combined values (``reduce``, ``aggregate``) are one per window: they take no more
-room than slices would, and elements are combined in the order they came, as Flink does it.
+windows it is in. So are windows that overlap and combine elements (``reduce``, ``aggregate``), if
+the function can combine what slices have (:mod:`~scurry.runtime.windowing.run_slices`). Otherwise
+there is one value per window. Elements are combined in the order they came in any case.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from scurry.runtime.keyed_state import store_of
 from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.windowing.agenda import Agenda
-from scurry.runtime.windowing.calls import combining, overrides_clear
+from scurry.runtime.windowing.calls import combining, merging, overrides_clear
 from scurry.runtime.windowing.common import WindowingOperator
+from scurry.runtime.windowing.run_slices import SLICED_RUNS, RunSlices, runs_in_slices
 from scurry.runtime.windowing.slices import (
     SLICED_ELEMENTS,
     SLICED_VALUES,
@@ -61,10 +63,15 @@ class AlignedWindowOperator(WindowingOperator):
         self._size, self._slide = assigner.size, assigner.slide
         self._offset, self._lateness = assigner.offset, windowing.allowed_lateness
         self._combining = windowing.incremental is not None
+        #: whether slices hold combined values, and whether windows do
+        self._in_runs = runs_in_slices(windowing)
+        self._whole = self._combining and not self._in_runs
         self.content_table = SLICED_VALUES if self._combining else SLICED_ELEMENTS
+        if self._in_runs:
+            self.content_table = SLICED_RUNS
         self._sliding = self._size != self._slide
         self._agenda = Agenda(
-            self._size, self._slide, self._offset, self._lateness, whole=self._combining
+            self._size, self._slide, self._offset, self._lateness, whole=self._whole
         )
 
     def open(self, context: TaskContext) -> None:
@@ -72,12 +79,16 @@ class AlignedWindowOperator(WindowingOperator):
         store, name = store_of(context), f"{self.spec.uid}\x1f{self.content_table}"
         windowing = self._windowing
         self._result: Any = None
+        self._slices: SliceTable
         if self._combining:
-            self._values = store.part(name, lambda: ValueSlices(name, store))
             self._combine, self._result = combining(windowing)
+        if self._whole:
+            self._slices = self._values = store.part(name, lambda: ValueSlices(name, store))
+        elif self._in_runs:
+            merge = merging(windowing)
+            self._slices = self._runs = store.part(name, lambda: RunSlices(name, store, merge))
         else:
-            self._elements = store.part(name, lambda: ElementSlices(name, store, self._sliding))
-        self._slices: SliceTable = self._values if self._combining else self._elements
+            self._slices = store.part(name, lambda: ElementSlices(name, store, self._sliding))
         self._clears = windowing.has_context and overrides_clear(windowing.function)
         self._number = 0
 
@@ -103,7 +114,7 @@ class AlignedWindowOperator(WindowingOperator):
             inside = stamps - latest < size
             late = np.where(inside, latest + size - 1, stamps) + lateness <= marks
             kept = np.flatnonzero(inside & ~late)
-            add = self._add_combined if self._combining else self._add_elements
+            add = self._add_combined if self._whole else self._add_elements
             add(batch, kept, stamps, marks, output)
         except Exception as failure:
             cause = explained(failure, self._windowing.function)
@@ -120,7 +131,7 @@ class AlignedWindowOperator(WindowingOperator):
         clock, numbered, first = self._clock, self._sliding, self._number
         starts = stamps - (stamps - self._offset) % self._agenda.step
         keys, rows = pick_all(batch.keys, kept), pick_all(batch.rows, kept)
-        again = self._lateness > 0
+        again, in_runs = self._lateness > 0, self._in_runs
         last: int | None = None
         cells: dict[Any, list[Any]] = {}
         for at, key, row, start, mark in zip(
@@ -133,12 +144,16 @@ class AlignedWindowOperator(WindowingOperator):
                 clock.watermark = mark
             if start != last:
                 cells, last = self._open(start), start
-            element = (first + at, row) if numbered else row
-            values = cells.get(key)
-            if values is None:
-                cells[key] = [element]
+            if in_runs:
+                self._working = row
+                self._runs.add(start, key, first + at, self._combine, row)
             else:
-                values.append(element)
+                element = (first + at, row) if numbered else row
+                values = cells.get(key)
+                if values is None:
+                    cells[key] = [element]
+                else:
+                    values.append(element)
             if again:
                 self._working = row
                 self._fire_again(self._agenda.windows_over(start), key, at, mark)
@@ -251,7 +266,7 @@ class AlignedWindowOperator(WindowingOperator):
         except Exception:
             self._working = f"{window!r} of key {thaw(key)!r}"
             raise
-        if self._combining and self._lateness:
+        if self._whole and self._lateness:
             for key in keys:
                 self._values.touch_mutable(start, key)
         output.source.append(cause)

@@ -83,6 +83,14 @@ def combining(windowing: WindowSpec) -> tuple[Any, Any]:
     return add_to, function.get_result
 
 
+def merging(windowing: WindowSpec) -> Callable[[Any, Any], Any]:
+    """How to combine what two parts of a window hold."""
+    function: Any = windowing.incremental
+    found: Callable[[Any, Any], Any]
+    found = function.merge if windowing.contents == "aggregate" else function.reduce
+    return found
+
+
 def overrides_clear(function: Any) -> bool:
     """Whether a window function with a context has a ``clear`` of its own."""
     own = type(function).clear

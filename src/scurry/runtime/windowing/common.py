@@ -17,6 +17,7 @@ from scurry.runtime.windowing.calls import call_for
 from scurry.runtime.windowing.contents import ELEMENTS, VALUES
 from scurry.runtime.windowing.contexts import FiringContext
 from scurry.runtime.windowing.panes import Panes
+from scurry.runtime.windowing.run_slices import SLICED_RUNS
 from scurry.runtime.windowing.session_table import SESSION_SPANS, SESSION_VALUES
 from scurry.runtime.windowing.slices import (
     SESSION_COLUMNS,
@@ -31,7 +32,7 @@ from scurry.windowing.time_windows import event_timestamp
 
 CONTENT_TABLES = frozenset(
     {
-        *(ELEMENTS, VALUES, SLICED_ELEMENTS, SLICED_VALUES, SLICED_COLUMNS),
+        *(ELEMENTS, VALUES, SLICED_ELEMENTS, SLICED_VALUES, SLICED_RUNS, SLICED_COLUMNS),
         *(SESSION_COLUMNS, SESSION_SPANS, SESSION_VALUES),
     }
 )

@@ -57,7 +57,7 @@ class Session:
         self.held: Any = MISSING
         #: elements that are to be stored under the last mark, and under earlier ones
         self.fresh: list[Any] = []
-        self.earlier: list[tuple[int, list[Any]]] = []
+        self.earlier: tuple[tuple[int, list[Any]], ...] = ()
         self.changed, self.alive = False, True
 
 
@@ -81,8 +81,8 @@ class KeySessions:
         """When a session fires or is over next, from ``time`` on; not before ``time`` in any
         case."""
         order, found = self.order, NEVER
-        place = self.ending_from(time)
-        if place < len(order):
+        place = self.first if len(order) == 1 else self.ending_from(time)
+        if place < len(order) and order[place].end > time:
             found = order[place].end - 1
         if lateness and self.first < len(order):
             found = min(found, max(time, over(order[self.first], lateness)))
@@ -141,12 +141,14 @@ class SessionTable:
         """A new session; a value is put into it by the caller."""
         session = Session(start, end, (start,), False)
         if not self._combining:
-            session.held = []
+            session.held = ()
         sessions.order.insert(place, session)
+        session.changed = True
+        self._changed.append((sessions, session))
         return session
 
     def change(self, sessions: KeySessions, session: Session) -> None:
-        """A session is new, or is about to change."""
+        """A session is about to change, for the first time since the last commit."""
         session.changed = True
         self._changed.append((sessions, session))
 
@@ -154,9 +156,9 @@ class SessionTable:
         """What a session holds."""
         if session.held is MISSING:
             session.held = self._read(sessions.prefix, session)
-        if self._combining or not session.fresh:
+        if self._combining:
             return session.held
-        return session.held + session.fresh
+        return [*session.held, *session.fresh] if session.held else session.fresh
 
     def _read(self, prefix: bytes, session: Session) -> Any:
         self._in_memory += 1
@@ -183,10 +185,9 @@ class SessionTable:
         if self._combining:
             one.held = value
         else:
-            one.held = self.contents(sessions, one) + self.contents(sessions, other)
-            if other.fresh:
-                del one.held[-len(other.fresh) :]
-            one.earlier += [(one.marks[-1], one.fresh), *other.earlier]
+            self.contents(sessions, other)
+            one.held = [*self.contents(sessions, one), *other.held]
+            one.earlier = (*one.earlier, (one.marks[-1], one.fresh), *other.earlier)
             one.fresh, one.pieces = other.fresh, one.pieces or other.pieces
         one.marks += other.marks
         other.alive = False
@@ -244,6 +245,8 @@ class SessionTable:
     def settle(self) -> None:
         """The changes are in the store now."""
         for _, session in self._changed:
+            if not session.alive:
+                continue
             if not session.stored:
                 session.stored = True
                 self._in_memory += 1
@@ -251,9 +254,9 @@ class SessionTable:
             if session.fresh or session.earlier:
                 session.pieces = True
                 if session.held is not MISSING:
-                    session.held += session.fresh
+                    session.held = [*session.held, *session.fresh]
                     self._in_memory += len(session.fresh)
-                session.fresh, session.earlier = [], []
+                session.fresh, session.earlier = [], ()
         for held in (self._changed, self._gone, self._gone_pieces):
             held.clear()
         if self._in_memory > KEEP:

@@ -20,7 +20,7 @@ from scurry.runtime.failures import explained
 from scurry.runtime.keyed_state import store_of
 from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
-from scurry.runtime.windowing.calls import combining, overrides_clear
+from scurry.runtime.windowing.calls import combining, merging, overrides_clear
 from scurry.runtime.windowing.common import WindowingOperator
 from scurry.runtime.windowing.session_table import (
     NEVER,
@@ -70,8 +70,7 @@ class SessionOperator(WindowingOperator):
         self._result: Any = None
         if self._combining:
             self._combine, self._result = combining(windowing)
-            function: Any = windowing.incremental
-            self._merge = function.merge if windowing.contents == "aggregate" else function.reduce
+            self._merge = merging(windowing)
         self._clears = windowing.has_context and overrides_clear(windowing.function)
 
     def begin(self, watermark: int) -> None:
@@ -126,14 +125,14 @@ class SessionOperator(WindowingOperator):
                     last.fresh.append(row)
                     continue
             end = min(end, NEVER)
-            if (sessions is None or not self._touches(sessions, stamp, end)) and (
-                min(end - 1 + lateness, NEVER - 1) <= mark
-            ):
-                late.append(at)
-                continue
-            if sessions is None:
+            session = None if sessions is None else self._joined(sessions, stamp, end)
+            if session is None:
+                if min(end - 1 + lateness, NEVER - 1) <= mark:
+                    late.append(at)
+                    continue
                 sessions = table.of(key)
-            session = self._session(sessions, stamp, end)
+                session = table.begin(sessions, sessions.ending_from(stamp), stamp, end)
+            assert sessions is not None
             if self._combining:
                 session.held = self._combine(session.held, row)
             else:
@@ -147,20 +146,17 @@ class SessionOperator(WindowingOperator):
                 heappush(agenda, (due, sessions.prefix, key))
         return late
 
-    def _touches(self, sessions: KeySessions, start: int, end: int) -> bool:
-        place = sessions.ending_from(start - 1)
-        return place < len(sessions.order) and sessions.order[place].start <= end
-
-    def _session(self, sessions: KeySessions, start: int, end: int) -> Session:
-        """The session of an element, after all those that it brings together have become one."""
+    def _joined(self, sessions: KeySessions, start: int, end: int) -> Session | None:
+        """The session that an element becomes part of, after all those that it brings together have
+        become one; None if it touches none."""
         table, order = self._table, sessions.order
+        if order[-1].end < start:
+            return None
         place = last = sessions.ending_from(start - 1)
         while last < len(order) and order[last].start <= end:
             last += 1
         if place == last:
-            session = table.begin(sessions, place, start, end)
-            table.change(sessions, session)
-            return session
+            return None
         session, others = order[place], order[place + 1 : last]
         if not session.changed:
             table.change(sessions, session)
@@ -200,10 +196,9 @@ class SessionOperator(WindowingOperator):
         keys, lateness = self._table.keys, self._lateness
         reached: int | None = None
         while agenda and agenda[0][0] <= until:
-            time, prefix, key = agenda[0]
+            time, prefix, key = heappop(agenda)
             sessions = keys.get(key)
             if sessions is None or sessions.due != time:
-                heappop(agenda)
                 continue
             due = sessions.next_from(time, lateness)
             if due == time:
@@ -212,21 +207,20 @@ class SessionOperator(WindowingOperator):
                     clock.watermark = max(clock.watermark, time)
                     output.fired_at(time, before)
                 self._due(sessions, time, -len(output.fired))
+                if key not in keys:
+                    continue
                 due = sessions.next_from(time + 1, lateness)
-            heappop(agenda)
             sessions.due = due
-            if due < NEVER and key in keys:
-                heappush(agenda, (due, prefix, key))
+            heappush(agenda, (due, prefix, key))
 
     def _due(self, sessions: KeySessions, time: int, cause: int) -> None:
         """Fire the session of a key that ends at ``time``, forget those that are over then."""
-        order, lateness = sessions.order, self._lateness
-        place = sessions.ending_from(time)
+        order, lateness, first = sessions.order, self._lateness, sessions.first
+        place = first if len(order) == 1 else sessions.ending_from(time)
         if place < len(order) and order[place].end - 1 == time:
             session = order[place]
-            last = over(session, lateness) == time
+            last = not lateness or over(session, lateness) == time
             self._fire(sessions, session, cause, PaneTiming.ON_TIME, last)
-        first = sessions.first
         while first < len(order) and over(order[first], lateness) <= time:
             self._end(sessions, order[first])
             first += 1
@@ -238,21 +232,24 @@ class SessionOperator(WindowingOperator):
     ) -> None:
         held = self._table.contents(sessions, session)
         window = TimeWindow(session.start, session.end)
-        output, key, working = self._output, sessions.key, self._working
+        output, key = self._output, sessions.key
         self._firing._window = window
         self._scope.key = key
-        self._working = f"{window!r} of key {thaw(key)!r}" if cause < 0 else working
         if self._tracks_panes:
             self._firing._pane = self._panes.next(WindowKey(key, window), timing, last)
-        results = self._call(key, window, held if self._result is None else self._result(held))
-        if results is not None:
-            output.values.extend(results)
+        try:
+            results = self._call(key, window, held if self._result is None else self._result(held))
+            if results is not None:
+                output.values.extend(results)
+        except Exception:
+            if cause < 0:
+                self._working = f"{window!r} of key {thaw(key)!r}"
+            raise
         if self._combining and not last:
             self._table.touch_mutable(sessions, session)
-        self._working = working
         output.source.append(cause)
         output.ends.append(len(output.values))
-        output.stamps.append(window.max_timestamp())
+        output.stamps.append(session.end - 1)
 
     def _end(self, sessions: KeySessions, session: Session) -> None:
         """Forget all about a session."""
