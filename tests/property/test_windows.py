@@ -243,6 +243,7 @@ def test_tumbling(
     st.integers(0, 20),
     st.integers(0, 25),
     st.sampled_from([(10, 5), (10, 4), (12, 3), (5, 8), (7, 7)]),
+    st.sampled_from([0, 5, 500_000]),
     cuts,
     troubles,
     troubles,
@@ -253,14 +254,17 @@ def test_sliding(
     bound: int,
     lateness: int,
     shape: tuple[int, int],
+    kept: int,
     sizes: list[int],
     crash: list[int],
     restart: list[int],
 ) -> None:
     assigner = SlidingEventTimeWindows.of(*map(Time.milliseconds, shape))
     expected = Reference(aligned(*shape, 0), lateness, False).run(data, bound)
-    assert run(way, assigner, data, bound, lateness, 2) == expected
-    cut = run(way, assigner, data, bound, lateness, 2, cuts=sizes, crash=crash, restart=restart)
+    # what slices hold is in memory, or must be read again
+    with patch("scurry.runtime.windowing.slices.KEEP", kept):
+        assert run(way, assigner, data, bound, lateness, 2) == expected
+        cut = run(way, assigner, data, bound, lateness, 2, cuts=sizes, crash=crash, restart=restart)
     assert cut == expected
 
 
