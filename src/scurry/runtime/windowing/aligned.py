@@ -78,10 +78,9 @@ class AlignedWindowOperator(WindowingOperator):
         super().open(context)
         store, name = store_of(context), f"{self.spec.uid}\x1f{self.content_table}"
         windowing = self._windowing
-        self._result: Any = None
         self._slices: SliceTable
         if self._combining:
-            self._combine, self._result = combining(windowing)
+            self._combine = combining(windowing)
         if self._whole:
             self._slices = self._values = store.part(name, lambda: ValueSlices(name, store))
         elif self._in_runs:
@@ -104,11 +103,12 @@ class AlignedWindowOperator(WindowingOperator):
                 self._agenda.announce(start, watermark)
 
     def process(self, batch: Batch, port: int = 0) -> None:
-        assert batch.keys is not None
+        reach = self._size + self._slide + self._lateness
+        batch = self._without_unstamped(batch, reach)
         output = self._emissions()
         size, lateness = self._size, self._lateness
         try:
-            stamps = self.stamps(batch, self._size + self._slide + self._lateness)
+            stamps = self.stamps(batch, reach)
             marks = self.marks(batch)
             latest = stamps - (stamps - self._offset) % self._slide
             inside = stamps - latest < size
@@ -123,6 +123,8 @@ class AlignedWindowOperator(WindowingOperator):
         self.emit_tagged(output.batch(batch))
         if late.any():
             self._emit_late(batch, np.flatnonzero(late).tolist())
+        if self._guard is not None:
+            self._guard.emit(batch)
 
     def _add_elements(
         self, batch: Batch, kept: Any, stamps: Any, marks: Any, output: Emissions
@@ -146,7 +148,11 @@ class AlignedWindowOperator(WindowingOperator):
                 cells, last = self._open(start), start
             if in_runs:
                 self._working = row
-                self._runs.add(start, key, first + at, self._combine, row)
+                try:
+                    self._runs.add(start, key, first + at, self._combine, row)
+                except Exception as failure:
+                    self._refuse(at, row, int(stamps[at]), failure)
+                    continue
             else:
                 element = (first + at, row) if numbered else row
                 values = cells.get(key)
@@ -187,7 +193,11 @@ class AlignedWindowOperator(WindowingOperator):
             while start > stamp - size and start + over > mark:
                 if start != last:
                     cells, last = self._open(start), start
-                cells[key] = combine(cells.get(key, MISSING), self._working)
+                try:
+                    cells[key] = combine(cells.get(key, MISSING), self._working)
+                except Exception as failure:
+                    self._refuse(at, self._working, stamp, failure)
+                    break
                 touched[start][key] = None
                 if lateness:
                     self._fire_again(range(start, start + 1), key, at, mark)
@@ -249,18 +259,16 @@ class AlignedWindowOperator(WindowingOperator):
         context, output, call = self._firing, self._output, self._call
         context._window = window
         scoped, tracks = self._windowing.has_context, self._tracks_panes
-        result = self._result
         values = output.values
         key = None
         try:
             for key in keys:
-                held = found[key] if result is None else result(found[key])
                 self._scope.key = key
                 if scoped:
                     place = self._window_scope.key = WindowKey(key, window)
                     if tracks:
                         context._pane = self._panes.next(place, timing, False)
-                results = call(key, window, held)
+                results = call(key, window, found[key])
                 if results is not None:
                     values.extend(results)
         except Exception:

@@ -28,6 +28,9 @@ def call_for(spec: WindowSpec, context: FiringContext) -> Call:
     if spec.evictor is not None:
         combine = _combiner(spec)
         return lambda key, window, elements: call(key, window, combine(elements))
+    if spec.contents == "aggregate":
+        result = spec.incremental.get_result  # type: ignore[union-attr]
+        return lambda key, window, value: call(key, window, (result(value),))
     return lambda key, window, value: call(key, window, (value,))
 
 
@@ -72,15 +75,14 @@ def _combiner(spec: WindowSpec) -> Callable[[list[Any]], tuple[Any, ...]]:
     return reduce
 
 
-def combining(windowing: WindowSpec) -> tuple[Any, Any]:
-    """How to combine an element into what is held, and how to get a result out of that."""
+def combining(windowing: WindowSpec) -> Callable[[Any, Any], Any]:
+    """How to combine an element into what is held."""
     function: Any = windowing.incremental
     if windowing.contents == "reduce":
         reduce = function.reduce
-        return lambda held, value: value if held is MISSING else reduce(held, value), None
+        return lambda held, value: value if held is MISSING else reduce(held, value)
     create, add = function.create_accumulator, function.add
-    add_to = lambda held, value: add(value, create() if held is MISSING else held)  # noqa: E731
-    return add_to, function.get_result
+    return lambda held, value: add(value, create() if held is MISSING else held)
 
 
 def merging(windowing: WindowSpec) -> Callable[[Any, Any], Any]:

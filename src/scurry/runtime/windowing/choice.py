@@ -26,6 +26,9 @@ def window_operator(spec: OperatorSpec, windowing: WindowSpec, vectorised: bool 
         if windowing.merging:
             return VectorisedSessionOperator(spec, windowing)
         return VectorisedAlignedOperator(spec, windowing)
+    if spec.dead_letters and windowing.allowed_lateness:
+        # a window that failed is emptied, and may fire again
+        return WindowOperator(spec, windowing)
     if runs_aligned(windowing):
         return AlignedWindowOperator(spec, windowing)
     if runs_sessions(windowing):

@@ -137,11 +137,10 @@ class SessionTable:
             found = self.keys[key] = KeySessions(key, prefix)
         return found
 
-    def begin(self, sessions: KeySessions, place: int, start: int, end: int) -> Session:
-        """A new session; a value is put into it by the caller."""
+    def begin(self, sessions: KeySessions, place: int, start: int, end: int, value: Any) -> Session:
+        """A new session, with what it has combined, or no elements."""
         session = Session(start, end, (start,), False)
-        if not self._combining:
-            session.held = ()
+        session.held = value
         sessions.order.insert(place, session)
         session.changed = True
         self._changed.append((sessions, session))

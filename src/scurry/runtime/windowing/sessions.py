@@ -31,6 +31,7 @@ from scurry.runtime.windowing.session_table import (
     SessionTable,
     over,
 )
+from scurry.state.table import MISSING
 from scurry.windowing.basic_triggers import EventTimeTrigger
 from scurry.windowing.panes import AccumulationMode, PaneTiming
 from scurry.windowing.session_windows import (
@@ -67,9 +68,8 @@ class SessionOperator(WindowingOperator):
         store, windowing = store_of(context), self._windowing
         name = f"{self.spec.uid}\x1f{self.content_table}"
         self._table = store.part(name, lambda: SessionTable(self.spec.uid, store, self._combining))
-        self._result: Any = None
         if self._combining:
-            self._combine, self._result = combining(windowing)
+            self._combine = combining(windowing)
             self._merge = merging(windowing)
         self._clears = windowing.has_context and overrides_clear(windowing.function)
 
@@ -85,7 +85,7 @@ class SessionOperator(WindowingOperator):
             heapify(self._agenda)
 
     def process(self, batch: Batch, port: int = 0) -> None:
-        assert batch.keys is not None
+        batch = self._without_unstamped(batch, 1)
         output = self._emissions()
         try:
             late = self._add_all(batch, output)
@@ -95,6 +95,8 @@ class SessionOperator(WindowingOperator):
         self.emit_tagged(output.batch(batch))
         if late:
             self._emit_late(batch, late)
+        if self._guard is not None:
+            self._guard.emit(batch)
 
     def _add_all(self, batch: Batch, output: Emissions) -> list[int]:
         """Put elements into their sessions; returns those that came too late."""
@@ -114,29 +116,35 @@ class SessionOperator(WindowingOperator):
                     self._pass(mark, output)
                 clock.watermark = mark
             self._working = row
-            end = stamp + (gap_of(row) if fixed is None else fixed)
-            sessions = keys.get(key)
-            if sessions is not None:
-                last = sessions.order[-1]
-                if plain and last.start <= stamp <= last.end and last.changed:
-                    # by far the most frequent case, all of it in one place
-                    if end > last.end:
-                        last.end = min(end, NEVER)
-                    last.fresh.append(row)
-                    continue
-            end = min(end, NEVER)
-            session = None if sessions is None else self._joined(sessions, stamp, end)
-            if session is None:
-                if min(end - 1 + lateness, NEVER - 1) <= mark:
-                    late.append(at)
-                    continue
-                sessions = table.of(key)
-                session = table.begin(sessions, sessions.ending_from(stamp), stamp, end)
+            try:
+                end = stamp + (gap_of(row) if fixed is None else fixed)
+                sessions = keys.get(key)
+                if sessions is not None:
+                    last = sessions.order[-1]
+                    if plain and last.start <= stamp <= last.end and last.changed:
+                        # by far the most frequent case, all of it in one place
+                        if end > last.end:
+                            last.end = min(end, NEVER)
+                        last.fresh.append(row)
+                        continue
+                end = min(end, NEVER)
+                session = None if sessions is None else self._joined(sessions, stamp, end)
+                if session is None:
+                    if min(end - 1 + lateness, NEVER - 1) <= mark:
+                        late.append(at)
+                        continue
+                    value = self._combine(MISSING, row) if self._combining else ()
+                    sessions = table.of(key)
+                    place = sessions.ending_from(stamp)
+                    session = table.begin(sessions, place, stamp, end, value)
+                elif self._combining:
+                    session.held = self._combine(session.held, row)
+                if not self._combining:
+                    session.fresh.append(row)
+            except Exception as failure:
+                self._refuse(at, row, stamp, failure)
+                continue
             assert sessions is not None
-            if self._combining:
-                session.held = self._combine(session.held, row)
-            else:
-                session.fresh.append(row)
             due = session.end - 1
             if due <= mark:
                 self._fire(sessions, session, at, PaneTiming.LATE, False)
@@ -165,10 +173,11 @@ class SessionOperator(WindowingOperator):
         if not others and session.start <= start and end <= session.end:
             return session
         merged = [(one.start, one.end) for one in order[place:last]]
+        value = session.held
+        if self._combining:
+            for other in others:
+                value = self._merge(value, table.contents(sessions, other))
         for other in others:
-            value = None
-            if self._combining:
-                value = self._merge(session.held, table.contents(sessions, other))
             table.absorb(sessions, session, other, value)
         del order[place + 1 : last]
         session.start, session.end = min(start, merged[0][0]), max(end, merged[-1][1])
@@ -238,7 +247,7 @@ class SessionOperator(WindowingOperator):
         if self._tracks_panes:
             self._firing._pane = self._panes.next(WindowKey(key, window), timing, last)
         try:
-            results = self._call(key, window, held if self._result is None else self._result(held))
+            results = self._call(key, window, held)
             if results is not None:
                 output.values.extend(results)
         except Exception:
