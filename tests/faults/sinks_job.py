@@ -116,6 +116,8 @@ def main(root: Path, master: str, servers: str, source_topic: str, topic: str, d
 
 
 def report(progress: Any) -> None:
+    for wait in progress.waiting:
+        print(wait, flush=True)
     print("batch", progress.batch, progress.restarts, flush=True)
 
 
