@@ -127,7 +127,8 @@ class StreamExecutionEnvironment(JobSettings):
         return self._restart_strategy
 
     def on_progress(self, callback: Callable[[Any], None]) -> None:
-        """Have ``callback`` called with the job's progress after every micro-batch."""
+        """Have ``callback`` called with the job's progress after every micro-batch, and every other
+        second while the job waits for a server: ``progress.waiting`` then says for which."""
         self._on_progress = callback
 
     def from_collection(

@@ -48,6 +48,9 @@ class Dependencies:
             os.chdir(SparkFiles.getRootDirectory())
 
 
+NOTHING = Dependencies()
+
+
 def provide(context: Any, configuration: Configuration) -> Dependencies:
     """Hand to Spark, ``context``, what the configuration names."""
     for path in _listed(configuration, FILES):

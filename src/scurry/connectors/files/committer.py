@@ -27,6 +27,7 @@ from pathlib import Path
 import msgspec
 
 from scurry.common.errors import StateError
+from scurry.common.fault_points import fault_point
 from scurry.common.serialization import BulkWriterFactory
 from scurry.connectors.files.rolling import OutputFileConfig, RollingPolicy
 from scurry.functions.sink import CommitterContext
@@ -172,6 +173,8 @@ class FileCommitter:
                 manifest.publish.append(self._prepare(bucket, segments))
                 joined += segments if len(segments) > 1 else []
         self._save()
+        if manifest.publish:
+            fault_point("file-manifest")
         self._publish()
         for name in joined:
             (self._root / name).unlink(missing_ok=True)
