@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from scurry.common.configuration import Configuration
 from scurry.common.errors import (
@@ -47,6 +47,8 @@ from scurry.state.backends import StateSettings
 
 class StreamExecutionEnvironment(JobSettings):
     """Builds streams from sources and runs what was built."""
+
+    _watcher: ClassVar[Callable[[Any], None] | None] = None
 
     def __init__(self, configuration: Configuration | None = None) -> None:
         self._configuration = Configuration()
@@ -125,6 +127,12 @@ class StreamExecutionEnvironment(JobSettings):
     def get_restart_strategy(self) -> RestartStrategyConfiguration:
         """The strategy that was set; one that leaves it to the configuration if none was."""
         return self._restart_strategy
+
+    @classmethod
+    def watch(cls, callback: Callable[[Any], None] | None) -> None:
+        """Have ``callback`` called with the progress of all jobs of this process that are started
+        from now on; None ends that."""
+        StreamExecutionEnvironment._watcher = callback
 
     def on_progress(self, callback: Callable[[Any], None]) -> None:
         """Have ``callback`` called with the job's progress after every micro-batch, and every other
@@ -230,12 +238,24 @@ class StreamExecutionEnvironment(JobSettings):
 
         unwritten = self._unwritten_caches()
         job = self._compile(job_name, [cache.writer() for cache in unwritten])
-        running = launch(job, self._configuration, self._restart_strategy, self._on_progress)
+        running = launch(job, self._configuration, self._restart_strategy, self._told())
         self._sinks = []
         client = JobClient(running)
         for cache in unwritten:
             cache.written_by(client)
         return client
+
+    def _told(self) -> Callable[[Any], None] | None:
+        """Whoever wants to know how far a job is."""
+        watcher, own = StreamExecutionEnvironment._watcher, self._on_progress
+        if watcher is None or own is None:
+            return own or watcher
+
+        def both(progress: Any) -> None:
+            own(progress)
+            watcher(progress)
+
+        return both
 
     def explain(self) -> str:
         """The program as a tree, with stages, lanes and uids."""
