@@ -16,6 +16,7 @@ from scurry.functions.dead_letters import DEAD_LETTER, DEAD_LETTERS, FAIL, Lette
 from scurry.plan.graph import Graph, producers
 from scurry.plan.nodes import (
     AllDeadLetters,
+    AsyncWait,
     BroadcastProcess,
     CoProcess,
     Filter,
@@ -52,6 +53,7 @@ _ABLE = (
     KeyedCoProcess,
     BroadcastProcess,
     KeyedBroadcastProcess,
+    AsyncWait,
     Window,
 )
 
@@ -98,8 +100,8 @@ def _guarded(graph: Graph, policy: str) -> set[Node]:
             raise ProgramError(
                 f"on_error('dead-letter') was called on {node.name!r} ({node.location}), which "
                 "cannot tell which element made it fail. It can be called on map, flat_map, "
-                "filter, process, reduce, key_by, assign_timestamps_and_watermarks, and windows "
-                "whose function is your own."
+                "filter, process, reduce, key_by, assign_timestamps_and_watermarks, on what "
+                "AsyncDataStream makes, and on windows whose function is your own."
             )
     return found
 
