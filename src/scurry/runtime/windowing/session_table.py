@@ -84,8 +84,10 @@ class KeySessions:
         """When a session fires or is over next, from ``time`` on; not before ``time`` in any
         case."""
         order, found = self.order, NEVER
-        place = self.first if len(order) == 1 else self.ending_from(time)
-        if place < len(order) and order[place].end > time:
+        if len(order) == 1 and not lateness:
+            return order[0].end - 1
+        place = self.ending_from(time)
+        if place < len(order):
             found = order[place].end - 1
         if lateness and self.first < len(order):
             found = min(found, max(time, over(order[self.first], lateness)))

@@ -224,10 +224,16 @@ class SessionOperator(WindowingOperator):
     def _due(self, sessions: KeySessions, time: int, cause: int) -> None:
         """Fire the session of a key that ends at ``time``, forget those that are over then."""
         order, lateness, first = sessions.order, self._lateness, sessions.first
-        place = first if len(order) == 1 else sessions.ending_from(time)
+        if len(order) == 1 and not lateness:
+            # most keys have one session, and it ends when it fires
+            self._fire(sessions, order[0], cause, PaneTiming.ON_TIME, True)
+            self._end(sessions, order[0])
+            del self._table.keys[sessions.key]
+            return
+        place = sessions.ending_from(time)
         if place < len(order) and order[place].end - 1 == time:
             session = order[place]
-            last = not lateness or over(session, lateness) == time
+            last = over(session, lateness) == time
             self._fire(sessions, session, cause, PaneTiming.ON_TIME, last)
         while first < len(order) and over(order[first], lateness) <= time:
             self._end(sessions, order[first])
