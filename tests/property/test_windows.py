@@ -24,7 +24,7 @@ from scurry.datastream.window import (
     TumblingEventTimeWindows,
     WindowAssigner,
 )
-from scurry.testing import ListSink, run_local
+from scurry.testing import ListSink, OperatorHarness, run_local
 
 LATE = OutputTag("late")
 Event = tuple[str, int, int]
@@ -330,3 +330,42 @@ def test_sessions_whose_gap_elements_decide(
         assert run(way, assigner, data, bound, lateness, 2) == expected
         cut = run(way, assigner, data, bound, lateness, 2, cuts=sizes, crash=crash, restart=restart)
     assert cut == expected
+
+
+class Panes(ProcessWindowFunction):
+    """Tells all there is to tell, and the windows that were cleared before."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.cleared: list[Any] = []
+
+    def process(self, key: str, context: Any, elements: Iterable[Event]) -> Iterable[Any]:
+        yield key, context.window(), context.pane(), context.current_watermark(), list(elements)
+        yield "cleared", tuple(self.cleared)
+        self.cleared.clear()
+
+    def clear(self, context: Any) -> None:
+        self.cleared.append(context.window())
+
+
+@given(events, st.integers(0, 20), st.integers(0, 25), st.sampled_from([3, gap_of]))
+def test_both_session_operators_do_the_same_in_the_same_order(
+    data: list[Event], bound: int, lateness: int, gap: Any
+) -> None:
+    """Across keys too, with timestamps, panes, and what is cleared."""
+    found = []
+    for trigger in (EventTimeTrigger(), AnotherEventTimeTrigger()):
+        assigner: Any = EventTimeSessionWindows.with_dynamic_gap(gap_of)
+        if gap == 3:
+            assigner = EventTimeSessionWindows.with_gap(Time.milliseconds(3))
+        stream = StreamExecutionEnvironment.get_execution_environment().from_collection([])
+        windowed = stream.key_by(lambda event: event[0]).window(assigner).trigger(trigger)
+        late = windowed.allowed_lateness(lateness).side_output_late_data(LATE)
+        with OperatorHarness.of(late.process(Panes())) as harness:
+            highest = -(10**6)
+            for event in data:
+                harness.process_watermark(highest - bound - 1)
+                harness.process_element(event, event[1])
+                highest = max(highest, event[1])
+            harness.process_watermark((1 << 63) - 1)
+            found.append((harness.timestamped_output, harness.side_output(LATE)))
+    assert found[0] == found[1]

@@ -230,14 +230,19 @@ class SessionOperator(WindowingOperator):
             self._end(sessions, order[0])
             del self._table.keys[sessions.key]
             return
+        while (
+            first < len(order) and order[first].end <= time and over(order[first], lateness) <= time
+        ):
+            self._end(sessions, order[first])
+            first += 1
         place = sessions.ending_from(time)
         if place < len(order) and order[place].end - 1 == time:
             session = order[place]
             last = over(session, lateness) == time
             self._fire(sessions, session, cause, PaneTiming.ON_TIME, last)
-        while first < len(order) and over(order[first], lateness) <= time:
-            self._end(sessions, order[first])
-            first += 1
+            if last:
+                self._end(sessions, session)
+                first = place + 1
         if first > sessions.first:
             self._table.retire(sessions, first)
 
