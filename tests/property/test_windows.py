@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
+from unittest.mock import patch
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,7 +41,8 @@ class Reference:
     """Windows with the default trigger, by definition: a plain loop over events."""
 
     def __init__(self, assign: Callable[[int], list[Span]], lateness: int, merging: bool) -> None:
-        self.assign, self.lateness, self.merging = assign, lateness, merging
+        self.lateness, self.merging = lateness, merging
+        self.assign_event: Callable[[Event], list[Span]] = lambda event: assign(event[1])
         self.open: dict[str, dict[Span, list[Event]]] = defaultdict(dict)
         self.due: set[tuple[int, str, Span]] = set()
         self.results: dict[str, list[Any]] = defaultdict(list)
@@ -76,7 +78,7 @@ class Reference:
     def add(self, event: Event, watermark: float) -> None:
         key, time, _ = event
         taken = False
-        for span in self.assign(time):
+        for span in self.assign_event(event):
             if self.merging:
                 span = self.merge(key, span)
             if span[1] - 1 + self.lateness <= watermark:
@@ -241,6 +243,7 @@ def test_tumbling(
     st.integers(0, 20),
     st.integers(0, 25),
     st.sampled_from([(10, 5), (10, 4), (12, 3), (5, 8), (7, 7)]),
+    st.sampled_from([0, 5, 500_000]),
     cuts,
     troubles,
     troubles,
@@ -251,14 +254,17 @@ def test_sliding(
     bound: int,
     lateness: int,
     shape: tuple[int, int],
+    kept: int,
     sizes: list[int],
     crash: list[int],
     restart: list[int],
 ) -> None:
     assigner = SlidingEventTimeWindows.of(*map(Time.milliseconds, shape))
     expected = Reference(aligned(*shape, 0), lateness, False).run(data, bound)
-    assert run(way, assigner, data, bound, lateness, 2) == expected
-    cut = run(way, assigner, data, bound, lateness, 2, cuts=sizes, crash=crash, restart=restart)
+    # what slices hold is in memory, or must be read again
+    with patch("scurry.runtime.windowing.slices.KEEP", kept):
+        assert run(way, assigner, data, bound, lateness, 2) == expected
+        cut = run(way, assigner, data, bound, lateness, 2, cuts=sizes, crash=crash, restart=restart)
     assert cut == expected
 
 
@@ -286,4 +292,41 @@ def test_sessions(
     expected = Reference(lambda time: [(time, time + gap)], lateness, True).run(data, bound)
     assert run(way, assigner, data, bound, lateness, 2) == expected
     cut = run(way, assigner, data, bound, lateness, 2, cuts=sizes, crash=crash, restart=restart)
+    assert cut == expected
+
+
+def gap_of(element: Any) -> int:
+    """A gap that differs from element to element."""
+    number = element.event[2] if isinstance(element, Many) else element[2]
+    return 1 + number * 7 % 12
+
+
+@given(
+    st.sampled_from(WAYS),
+    events,
+    st.integers(0, 20),
+    st.integers(0, 25),
+    st.sampled_from([0, 5, 500_000]),
+    cuts,
+    troubles,
+    troubles,
+)
+def test_sessions_whose_gap_elements_decide(
+    way: Any,
+    data: list[Event],
+    bound: int,
+    lateness: int,
+    kept: int,
+    sizes: list[int],
+    crash: list[int],
+    restart: list[int],
+) -> None:
+    assigner = EventTimeSessionWindows.with_dynamic_gap(gap_of)
+    reference = Reference(lambda time: [], lateness, True)
+    reference.assign_event = lambda event: [(event[1], event[1] + gap_of(event))]
+    expected = reference.run(data, bound)
+    # what sessions hold is in memory, or must be read again
+    with patch("scurry.runtime.windowing.session_table.KEEP", kept):
+        assert run(way, assigner, data, bound, lateness, 2) == expected
+        cut = run(way, assigner, data, bound, lateness, 2, cuts=sizes, crash=crash, restart=restart)
     assert cut == expected

@@ -8,6 +8,7 @@ from functools import reduce
 from typing import Any
 
 import pytest
+from tests.transcripts import test_matrix as matrix
 from tests.transcripts.test_transcripts import TRANSCRIPTS, expected_of, program, text_of
 
 from scurry.common import Duration, Time, WatermarkStrategy
@@ -21,6 +22,7 @@ from scurry.datastream.window import (
     TumblingEventTimeWindows,
 )
 from scurry.testing import collect_local
+from scurry.testing.spark import collect_on_spark
 
 pytestmark = pytest.mark.spark
 ON_SPARK = [param.values[0] for param in TRANSCRIPTS if param.values[0].get("spark")]
@@ -43,6 +45,13 @@ def test_transcripts(collect_cut: Callable[..., list[Any]]) -> None:
     for at, transcript in enumerate(ON_SPARK):
         for key in "ab":
             assert found[at, key] == expected_of(transcript)[0], transcript["name"]
+
+
+def test_a_selection_of_the_matrix() -> None:
+    """Cases of every assigner, and together of every trigger, lateness and mode, in one job."""
+    cases = [case for programs in matrix.PROGRAMS.values() for case in programs][::31]
+    assert {case.assigner for case in cases} == set(matrix.PROGRAMS)
+    matrix.check(collect_on_spark(lambda env: matrix.program(env, cases), 9, 2), cases)
 
 
 def windows(env: StreamExecutionEnvironment) -> Any:

@@ -155,11 +155,16 @@ def program(transcript: dict[str, Any], env: StreamExecutionEnvironment) -> Any:
         elif action == "add":
             pairs = [element(text) for text in given]
             records += [(key, *pair, mark) for pair in pairs for key in "ab"]
+    return build(marked(env.from_collection(records)), transcript)
+
+
+def marked(stream: Any) -> Any:
+    """A stream of (key, value, timestamp, watermark before) with these times; ticks are dropped."""
     strategy = WatermarkStrategy.for_generator(Marks).with_timestamp_assigner(
         lambda record, _: record[2]
     )
-    stream = env.from_collection(records).assign_timestamps_and_watermarks(strategy)
-    return build(stream.filter(lambda record: record[0] != "tick"), transcript)
+    timed = stream.assign_timestamps_and_watermarks(strategy)
+    return timed.filter(lambda record: record[0] != "tick")
 
 
 class Marks(WatermarkGenerator):

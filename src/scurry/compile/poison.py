@@ -35,7 +35,9 @@ from scurry.plan.nodes import (
     Source,
     Timestamps,
     Union,
+    Window,
 )
+from scurry.runtime.windowing.vectorised.aligned import built_in
 
 #: Nodes that can tell which element made user code fail.
 _ABLE = (
@@ -52,6 +54,7 @@ _ABLE = (
     BroadcastProcess,
     KeyedBroadcastProcess,
     AsyncWait,
+    Window,
 )
 
 
@@ -91,16 +94,21 @@ def _guarded(graph: Graph, policy: str) -> set[Node]:
         wanted = node.on_error or (FAIL if node in handling else policy)
         if wanted != DEAD_LETTER:
             continue
-        if isinstance(node, _ABLE):
+        if isinstance(node, _ABLE) and not _vectorised(node):
             found.add(node)
         elif node.on_error == DEAD_LETTER:
             raise ProgramError(
                 f"on_error('dead-letter') was called on {node.name!r} ({node.location}), which "
                 "cannot tell which element made it fail. It can be called on map, flat_map, "
-                "filter, process, reduce, key_by, assign_timestamps_and_watermarks and on what "
-                "AsyncDataStream makes."
+                "filter, process, reduce, key_by, assign_timestamps_and_watermarks, on what "
+                "AsyncDataStream makes, and on windows whose function is your own."
             )
     return found
+
+
+def _vectorised(node: Node) -> bool:
+    """Whether a node is windows with built-in aggregates, which handle elements by the thousand."""
+    return isinstance(node, Window) and built_in(node.windowing)
 
 
 class _Rewriting:

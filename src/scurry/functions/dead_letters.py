@@ -27,7 +27,8 @@ DEAD_LETTERS = OutputTag("dead-letters")
 class DeadLetter:
     """An element that a user function failed on."""
 
-    #: the element as it came to the operator; None if a timer failed
+    #: the element as it came to the operator; None if a timer failed; if a window failed when it
+    #: fired, the first of its elements as a list, or what they were combined into
     element: Any
     #: name and uid of the operator
     operator: str
@@ -40,8 +41,10 @@ class DeadLetter:
     timestamp: int | None = None
     #: processing time of the failure in milliseconds
     failed_at: int = 0
-    #: for a timer its key
+    #: for a timer, or a window that fired, its key
     key: Any = None
+    #: the window that failed when it fired
+    window: Any = None
 
 
 class LetterOfSource(MapFunction):

@@ -30,7 +30,12 @@ class PoisonGuard:
         self._context = context
 
     def letter(
-        self, element: Any, failure: Exception, timestamp: int | None, key: Any = None
+        self,
+        element: Any,
+        failure: Exception,
+        timestamp: int | None,
+        key: Any = None,
+        window: Any = None,
     ) -> DeadLetter:
         """The letter for an element; raises ``failure`` if it is none of the element's."""
         if isinstance(failure, NOT_POISON):
@@ -48,6 +53,7 @@ class PoisonGuard:
             stamp,
             self._context.now,
             key,
+            window,
         )
 
     def around(

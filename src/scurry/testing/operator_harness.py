@@ -17,6 +17,7 @@ from scurry.compile.operators import MakeOperator, make_for
 from scurry.datastream.data_stream import DataStream
 from scurry.datastream.transformation import freeze as freeze_steps
 from scurry.functions import KeyedProcessFunction, OutputTag, ProcessFunction
+from scurry.functions.dead_letters import DEAD_LETTER
 from scurry.functions.transforms import Function
 from scurry.plan.nodes import KeyBy
 from scurry.runtime.batch import MIN_WATERMARK, NO_TIMESTAMP, Batch
@@ -57,12 +58,14 @@ class OperatorHarness:
     @classmethod
     def of(cls, stream: DataStream, max_parallelism: int = 128) -> OperatorHarness:
         """Runs the operator that ``stream`` is the result of: a window, a reduce, a process
-        function on a keyed stream. What comes before it in the program is left out."""
+        function on a keyed stream. What comes before it in the program is left out. With
+        ``stream.on_error("dead-letter")`` its letters are a side output, and are counted."""
         (node,) = freeze_steps([stream._transformation])
         before = node.inputs[0] if node.inputs else None
         select = before.selector.get_key if isinstance(before, KeyBy) else None
         harness = cls.__new__(cls)
-        harness._prepare(make_for(node), node.name, select, max_parallelism)
+        letters = node.on_error == DEAD_LETTER
+        harness._prepare(make_for(node), node.name, select, max_parallelism, letters)
         return harness
 
     def _prepare(
@@ -71,7 +74,9 @@ class OperatorHarness:
         name: str,
         key_selector: Callable[[Any], Any] | None,
         max_parallelism: int,
+        dead_letters: bool = False,
     ) -> None:
+        self._dead_letters = dead_letters
         self._make = cloudpickle.dumps(make)
         self._name = name
         self._select = key_selector
@@ -88,7 +93,12 @@ class OperatorHarness:
 
     def _start(self) -> None:
         self._store = SlotStore(self._local, self._max_parallelism)
-        spec = OperatorSpec(uid=_UID, name=self._name, make=cloudpickle.loads(self._make))
+        spec = OperatorSpec(
+            uid=_UID,
+            name=self._name,
+            make=cloudpickle.loads(self._make),
+            dead_letters=self._dead_letters,
+        )
         self._operator = spec.make(spec)
         self._operator.wire([self._take], _Listening(self._side))
         self._context = TaskContext(0, 1, self._max_parallelism, store=self._store)

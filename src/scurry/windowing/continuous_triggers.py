@@ -14,6 +14,7 @@ from scurry.common.time import TimeSpan, milliseconds_of
 from scurry.state.states import ReducingState, ReducingStateDescriptor
 from scurry.windowing.basic_triggers import CONTINUE, FIRE, whole_number
 from scurry.windowing.triggers import Trigger, TriggerResult
+from scurry.windowing.windows import END_OF_TIME
 
 
 class ContinuousTrigger(Trigger[Any, Any]):
@@ -34,7 +35,10 @@ class ContinuousTrigger(Trigger[Any, Any]):
         if held.get() != time:
             return CONTINUE
         held.clear()
-        self.register_next_fire_timestamp(time, window, ctx, held)
+        # at the end of the input a window without an end would fire until the end of time
+        forever = ctx.end_of_input and window.max_timestamp() == END_OF_TIME
+        if time < window.max_timestamp() and not forever:
+            self.register_next_fire_timestamp(time, window, ctx, held)
         return FIRE
 
     def register_next_fire_timestamp(

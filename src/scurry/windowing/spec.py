@@ -10,6 +10,7 @@ from scurry.functions.transforms import AggregateFunction, Function, ReduceFunct
 from scurry.functions.windows import ProcessAllWindowFunction, ProcessWindowFunction
 from scurry.windowing.assigners import MergingWindowAssigner, WindowAssigner
 from scurry.windowing.basic_triggers import (
+    CountTrigger,
     EventTimeTrigger,
     ProcessingTimeTrigger,
     PurgingTrigger,
@@ -65,7 +66,7 @@ class WindowSpec:
         """Whether each window is known to fire once at most, at its end."""
         kind, event_time = type(self.trigger), self.assigner.is_event_time()
         if isinstance(self.assigner, CountingAssigner):
-            return kind is PurgingTrigger
+            return _complete(self.trigger, self.assigner)
         if event_time:
             return kind is EventTimeTrigger and self.allowed_lateness == 0
         return kind is ProcessingTimeTrigger
@@ -76,3 +77,9 @@ class WindowSpec:
         if self.assigner.is_event_time():
             end += self.allowed_lateness
         return min(end, END_OF_TIME)
+
+
+def _complete(trigger: Trigger[Any, Any], assigner: CountingAssigner) -> bool:
+    """Whether a trigger fires when a window has all its elements, and only then."""
+    nested = trigger.nested_trigger if type(trigger) is PurgingTrigger else None
+    return type(nested) is CountTrigger and nested.window_size == assigner.window_size

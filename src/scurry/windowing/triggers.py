@@ -37,6 +37,10 @@ class TriggerResult(enum.Enum):
 class TriggerContext(ABC):
     """Clocks, timers and state of the window in question."""
 
+    #: whether the input has ended: the timers that fire now are the last, and one that is set
+    #: for later fires as well, however far away
+    end_of_input = False
+
     @abstractmethod
     def get_current_processing_time(self) -> int:
         """Processing time in milliseconds: the instant the micro-batch was planned."""

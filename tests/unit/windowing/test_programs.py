@@ -334,7 +334,7 @@ def test_a_million_sessions_of_one_key_are_not_a_million_times_slower() -> None:
     with OperatorHarness.of(keyed().window(sessions).reduce(add)) as harness:
         for number in range(3000):
             harness.process_element(("a", 0), (number * 7919 % 3000) * 3)
-        assert len(harness.timers()) == 3000
+        assert harness.output == []
         harness.process_watermark(10**6)
         assert len(harness.output) == 3000
 

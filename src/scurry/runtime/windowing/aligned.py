@@ -5,8 +5,9 @@ Adding an element is a look-up or two in a dict. When the watermark passes the e
 window fires for all its keys in one go, in the order of their addresses.
 
 Windows that keep their elements are cut into slices, so that an element is stored once however many
-windows it is in. Combined values (``reduce``, ``aggregate``) are one per window: they take no more
-room than slices would, and elements are combined in the order they came, as Flink does it.
+windows it is in. So are windows that overlap and combine elements (``reduce``, ``aggregate``), if
+the function can combine what slices have (:mod:`~scurry.runtime.windowing.run_slices`). Otherwise
+there is one value per window. Elements are combined in the order they came in any case.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from scurry.common.keys import thaw
-from scurry.functions.windows import ProcessAllWindowFunction, ProcessWindowFunction
 from scurry.runtime.batch import Batch, pick
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.failures import explained
@@ -24,7 +24,9 @@ from scurry.runtime.keyed_state import store_of
 from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.windowing.agenda import Agenda
+from scurry.runtime.windowing.calls import combining, merging, overrides_clear
 from scurry.runtime.windowing.common import WindowingOperator
+from scurry.runtime.windowing.run_slices import SLICED_RUNS, RunSlices, runs_in_slices
 from scurry.runtime.windowing.slices import (
     SLICED_ELEMENTS,
     SLICED_VALUES,
@@ -61,24 +63,32 @@ class AlignedWindowOperator(WindowingOperator):
         self._size, self._slide = assigner.size, assigner.slide
         self._offset, self._lateness = assigner.offset, windowing.allowed_lateness
         self._combining = windowing.incremental is not None
+        #: whether slices hold combined values, and whether windows do
+        self._in_runs = runs_in_slices(windowing)
+        self._whole = self._combining and not self._in_runs
         self.content_table = SLICED_VALUES if self._combining else SLICED_ELEMENTS
+        if self._in_runs:
+            self.content_table = SLICED_RUNS
         self._sliding = self._size != self._slide
         self._agenda = Agenda(
-            self._size, self._slide, self._offset, self._lateness, whole=self._combining
+            self._size, self._slide, self._offset, self._lateness, whole=self._whole
         )
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
         store, name = store_of(context), f"{self.spec.uid}\x1f{self.content_table}"
         windowing = self._windowing
-        self._result: Any = None
+        self._slices: SliceTable
         if self._combining:
-            self._values = store.part(name, lambda: ValueSlices(name, store))
-            self._combine, self._result = _combiner(windowing)
+            self._combine = combining(windowing)
+        if self._whole:
+            self._slices = self._values = store.part(name, lambda: ValueSlices(name, store))
+        elif self._in_runs:
+            merge = merging(windowing)
+            self._slices = self._runs = store.part(name, lambda: RunSlices(name, store, merge))
         else:
-            self._elements = store.part(name, lambda: ElementSlices(name, store, self._sliding))
-        self._slices: SliceTable = self._values if self._combining else self._elements
-        self._clears = windowing.has_context and _overrides_clear(windowing.function)
+            self._slices = store.part(name, lambda: ElementSlices(name, store, self._sliding))
+        self._clears = windowing.has_context and overrides_clear(windowing.function)
         self._number = 0
 
     def begin(self, watermark: int) -> None:
@@ -93,17 +103,18 @@ class AlignedWindowOperator(WindowingOperator):
                 self._agenda.announce(start, watermark)
 
     def process(self, batch: Batch, port: int = 0) -> None:
-        assert batch.keys is not None
+        reach = self._size + self._slide + self._lateness
+        batch = self._without_unstamped(batch, reach)
         output = self._emissions()
         size, lateness = self._size, self._lateness
         try:
-            stamps = self.stamps(batch, self._size + self._slide + self._lateness)
+            stamps = self.stamps(batch, reach)
             marks = self.marks(batch)
             latest = stamps - (stamps - self._offset) % self._slide
             inside = stamps - latest < size
             late = np.where(inside, latest + size - 1, stamps) + lateness <= marks
             kept = np.flatnonzero(inside & ~late)
-            add = self._add_combined if self._combining else self._add_elements
+            add = self._add_combined if self._whole else self._add_elements
             add(batch, kept, stamps, marks, output)
         except Exception as failure:
             cause = explained(failure, self._windowing.function)
@@ -112,6 +123,8 @@ class AlignedWindowOperator(WindowingOperator):
         self.emit_tagged(output.batch(batch))
         if late.any():
             self._emit_late(batch, np.flatnonzero(late).tolist())
+        if self._guard is not None:
+            self._guard.emit(batch)
 
     def _add_elements(
         self, batch: Batch, kept: Any, stamps: Any, marks: Any, output: Emissions
@@ -120,7 +133,7 @@ class AlignedWindowOperator(WindowingOperator):
         clock, numbered, first = self._clock, self._sliding, self._number
         starts = stamps - (stamps - self._offset) % self._agenda.step
         keys, rows = pick_all(batch.keys, kept), pick_all(batch.rows, kept)
-        again = self._lateness > 0
+        again, in_runs = self._lateness > 0, self._in_runs
         last: int | None = None
         cells: dict[Any, list[Any]] = {}
         for at, key, row, start, mark in zip(
@@ -133,12 +146,20 @@ class AlignedWindowOperator(WindowingOperator):
                 clock.watermark = mark
             if start != last:
                 cells, last = self._open(start), start
-            element = (first + at, row) if numbered else row
-            values = cells.get(key)
-            if values is None:
-                cells[key] = [element]
+            if in_runs:
+                self._working = row
+                try:
+                    self._runs.add(start, key, first + at, self._combine, row)
+                except Exception as failure:
+                    self._refuse(at, row, int(stamps[at]), failure)
+                    continue
             else:
-                values.append(element)
+                element = (first + at, row) if numbered else row
+                values = cells.get(key)
+                if values is None:
+                    cells[key] = [element]
+                else:
+                    values.append(element)
             if again:
                 self._working = row
                 self._fire_again(self._agenda.windows_over(start), key, at, mark)
@@ -172,7 +193,11 @@ class AlignedWindowOperator(WindowingOperator):
             while start > stamp - size and start + over > mark:
                 if start != last:
                     cells, last = self._open(start), start
-                cells[key] = combine(cells.get(key, MISSING), self._working)
+                try:
+                    cells[key] = combine(cells.get(key, MISSING), self._working)
+                except Exception as failure:
+                    self._refuse(at, self._working, stamp, failure)
+                    break
                 touched[start][key] = None
                 if lateness:
                     self._fire_again(range(start, start + 1), key, at, mark)
@@ -234,24 +259,22 @@ class AlignedWindowOperator(WindowingOperator):
         context, output, call = self._firing, self._output, self._call
         context._window = window
         scoped, tracks = self._windowing.has_context, self._tracks_panes
-        result = self._result
         values = output.values
         key = None
         try:
             for key in keys:
-                held = found[key] if result is None else result(found[key])
                 self._scope.key = key
                 if scoped:
                     place = self._window_scope.key = WindowKey(key, window)
                     if tracks:
                         context._pane = self._panes.next(place, timing, False)
-                results = call(key, window, held)
+                results = call(key, window, found[key])
                 if results is not None:
                     values.extend(results)
         except Exception:
             self._working = f"{window!r} of key {thaw(key)!r}"
             raise
-        if self._combining and self._lateness:
+        if self._whole and self._lateness:
             for key in keys:
                 self._values.touch_mutable(start, key)
         output.source.append(cause)
@@ -278,22 +301,6 @@ class AlignedWindowOperator(WindowingOperator):
                 function.clear(self._firing)
 
 
-def _combiner(windowing: WindowSpec) -> tuple[Any, Any]:
-    """How to combine an element into what is held, and how to get a result out of that."""
-    function: Any = windowing.incremental
-    if windowing.contents == "reduce":
-        reduce = function.reduce
-        return lambda held, value: value if held is MISSING else reduce(held, value), None
-    create, add = function.create_accumulator, function.add
-    add_to = lambda held, value: add(value, create() if held is MISSING else held)  # noqa: E731
-    return add_to, function.get_result
-
-
 def pick_all(items: Any, index: Any) -> list[Any]:
     """The items at ``index``, which is often all of them."""
     return list(items) if len(index) == len(items) else pick(items, index)
-
-
-def _overrides_clear(function: Any) -> bool:
-    own = type(function).clear
-    return own is not ProcessWindowFunction.clear and own is not ProcessAllWindowFunction.clear

@@ -13,6 +13,7 @@ from scurry.functions.windows import (
     WindowFunction,
 )
 from scurry.runtime.windowing.contexts import FiringContext
+from scurry.state.table import MISSING
 from scurry.windowing.spec import WindowSpec
 
 #: Called with the key, the window and the window's contents; returns what goes downstream.
@@ -27,6 +28,9 @@ def call_for(spec: WindowSpec, context: FiringContext) -> Call:
     if spec.evictor is not None:
         combine = _combiner(spec)
         return lambda key, window, elements: call(key, window, combine(elements))
+    if spec.contents == "aggregate":
+        result = spec.incremental.get_result  # type: ignore[union-attr]
+        return lambda key, window, value: call(key, window, (result(value),))
     return lambda key, window, value: call(key, window, (value,))
 
 
@@ -69,3 +73,27 @@ def _combiner(spec: WindowSpec) -> Callable[[list[Any]], tuple[Any, ...]]:
         return (reduced,)
 
     return reduce
+
+
+def combining(windowing: WindowSpec) -> Callable[[Any, Any], Any]:
+    """How to combine an element into what is held."""
+    function: Any = windowing.incremental
+    if windowing.contents == "reduce":
+        reduce = function.reduce
+        return lambda held, value: value if held is MISSING else reduce(held, value)
+    create, add = function.create_accumulator, function.add
+    return lambda held, value: add(value, create() if held is MISSING else held)
+
+
+def merging(windowing: WindowSpec) -> Callable[[Any, Any], Any]:
+    """How to combine what two parts of a window hold."""
+    function: Any = windowing.incremental
+    found: Callable[[Any, Any], Any]
+    found = function.merge if windowing.contents == "aggregate" else function.reduce
+    return found
+
+
+def overrides_clear(function: Any) -> bool:
+    """Whether a window function with a context has a ``clear`` of its own."""
+    own = type(function).clear
+    return own is not ProcessWindowFunction.clear and own is not ProcessAllWindowFunction.clear

@@ -6,6 +6,7 @@ from scurry.runtime.operator import Operator
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.windowing.aligned import AlignedWindowOperator, runs_aligned
 from scurry.runtime.windowing.operator import WindowOperator
+from scurry.runtime.windowing.sessions import SessionOperator, runs_sessions
 from scurry.runtime.windowing.vectorised.aligned import VectorisedAlignedOperator, built_in
 from scurry.runtime.windowing.vectorised.sessions import (
     VectorisedSessionOperator,
@@ -25,6 +26,11 @@ def window_operator(spec: OperatorSpec, windowing: WindowSpec, vectorised: bool 
         if windowing.merging:
             return VectorisedSessionOperator(spec, windowing)
         return VectorisedAlignedOperator(spec, windowing)
+    if spec.dead_letters and windowing.allowed_lateness:
+        # a window that failed is emptied, and may fire again
+        return WindowOperator(spec, windowing)
     if runs_aligned(windowing):
         return AlignedWindowOperator(spec, windowing)
+    if runs_sessions(windowing):
+        return SessionOperator(spec, windowing)
     return WindowOperator(spec, windowing)

@@ -9,6 +9,7 @@ import numpy as np
 from scurry.common.errors import ProgramError, StateError
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, NO_TIMESTAMP, Batch
 from scurry.runtime.emissions import Emissions
+from scurry.runtime.failures import explained
 from scurry.runtime.keyed_context import state_clock
 from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
 from scurry.runtime.operator import Clock, Operator, TaskContext
@@ -16,7 +17,10 @@ from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.windowing.calls import call_for
 from scurry.runtime.windowing.contents import ELEMENTS, VALUES
 from scurry.runtime.windowing.contexts import FiringContext
+from scurry.runtime.windowing.guard import WindowGuard
 from scurry.runtime.windowing.panes import Panes
+from scurry.runtime.windowing.run_slices import SLICED_RUNS
+from scurry.runtime.windowing.session_table import SESSION_SPANS, SESSION_VALUES
 from scurry.runtime.windowing.slices import (
     SESSION_COLUMNS,
     SLICED_COLUMNS,
@@ -29,7 +33,10 @@ from scurry.windowing.spec import WindowSpec
 from scurry.windowing.time_windows import event_timestamp
 
 CONTENT_TABLES = frozenset(
-    {ELEMENTS, VALUES, SLICED_ELEMENTS, SLICED_VALUES, SLICED_COLUMNS, SESSION_COLUMNS}
+    {
+        *(ELEMENTS, VALUES, SLICED_ELEMENTS, SLICED_VALUES, SLICED_RUNS, SLICED_COLUMNS),
+        *(SESSION_COLUMNS, SESSION_SPANS, SESSION_VALUES),
+    }
 )
 
 
@@ -57,6 +64,10 @@ class WindowingOperator(Operator):
             of_windows = KeyedRuntimeContext(spec, context, self._window_scope, clock, "#window:")
         self._firing = FiringContext(self._clock, states, of_windows)
         self._call = call_for(windowing, self._firing)
+        self._guard: WindowGuard | None = None
+        if spec.dead_letters:
+            self._guard = WindowGuard(self)
+            self._call = self._guard.around_firing(self._call)
         self._panes = Panes(windowing, spec.uid, store_of(context))
         self._tracks_panes = not windowing.fires_once and (
             windowing.has_context or self._panes.retracting
@@ -106,6 +117,31 @@ class WindowingOperator(Operator):
         self._output = Emissions()
         self._firing._values = self._output.values
         return self._output
+
+    def _refuse(self, at: int, value: Any, stamp: int, failure: Exception) -> None:
+        """An element failed: a letter is made of it, or the job fails."""
+        if self._guard is None:
+            raise failure
+        self._guard.refuse(at, value, stamp, explained(failure, self._windowing.function))
+
+    def _without_unstamped(self, batch: Batch, reach: int) -> Batch:
+        """``batch`` without elements that no window can be found for, if letters are made of
+        them."""
+        if self._guard is None or not batch.size:
+            return batch
+        stamps = batch.ts
+        if stamps is None:
+            stamps = np.full(batch.size, NO_TIMESTAMP, dtype=np.int64)
+        bad = stamps < MIN_WATERMARK + reach
+        if not bad.any():
+            return batch
+        for at in np.flatnonzero(bad).tolist():
+            try:
+                self.stamps(batch.take(np.array([at])), reach)
+            except ProgramError as failure:
+                self._guard.refuse(at, batch.rows[at], int(stamps[at]), failure)
+        self._guard.emit(batch)
+        return batch.take(np.flatnonzero(~bad))
 
     def _emit_late(self, batch: Batch, late: list[int]) -> None:
         """Elements that came too late for all their windows."""

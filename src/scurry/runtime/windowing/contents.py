@@ -146,7 +146,7 @@ class AggregatedContents(CombinedContents):
 
     def get(self, place: WindowKey) -> Any:
         held = self._held(place)
-        return NOTHING if held is None else self._function.get_result(held[0])
+        return NOTHING if held is None else held[0]
 
     def _merged(self, one: Any, other: Any) -> Any:
         return self._function.merge(one, other)

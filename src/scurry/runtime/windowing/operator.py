@@ -45,7 +45,12 @@ class WindowOperator(WindowingOperator):
         self._event_time = windowing.assigner.is_event_time()
         self.content_table = ELEMENTS if windowing.contents == "list" else VALUES
         #: whether the trigger's only timer is that of the clean-up, which is then not set twice
-        self._one_timer = windowing.fires_once and type(windowing.trigger) is EventTimeTrigger
+        self._one_timer = (
+            windowing.fires_once
+            and type(windowing.trigger) is EventTimeTrigger
+            # a trigger that fails sets no timer
+            and not spec.dead_letters
+        )
         self._discarding = windowing.accumulation is AccumulationMode.DISCARDING
         trigger = windowing.trigger
         self._closed = trigger.is_closed if isinstance(trigger, Condition) else None
@@ -102,18 +107,24 @@ class WindowOperator(WindowingOperator):
                     clock.watermark = mark
                 scope.key = key
                 self._cause = at
-                if not accept(key, value, stamp):
-                    late.append(at)
+                try:
+                    if not accept(key, value, stamp):
+                        late.append(at)
+                except Exception as failure:
+                    self._refuse(at, value, stamp, failure)
         except Exception as failure:
             raise self.failed(explained(failure, self._windowing.function), value) from failure
         self.emit_tagged(output.batch(batch))
         if late:
             self._emit_late(batch, late)
+        if self._guard is not None:
+            self._guard.emit(batch)
 
     def advance(self, watermark: int) -> None:
         if watermark <= self._clock.watermark:
             return
         output = self._emissions()
+        self._triggering.end_of_input = watermark == MAX_WATERMARK
         if self._event.next_due <= watermark:
             self._fire(self._event, watermark, output)
         self._clock.watermark = watermark
@@ -153,6 +164,7 @@ class WindowOperator(WindowingOperator):
             place = WindowKey(key, actual)
             if self._closed is not None and self._is_closed(place):
                 closed = True
+                self._register_cleanup(place, cleanup)
                 continue
             taken = True
             under = self._merging.of_key(key).stored_under[actual]
@@ -170,10 +182,13 @@ class WindowOperator(WindowingOperator):
     ) -> None:
         """Put an element into a window whose contents are stored at ``where``."""
         self._window_scope.key = place
+        self._register_cleanup(place, cleanup)
         self._contents.add(where, value, stamp)
         result = self._windowing.trigger.on_element(value, stamp, place[1], self._triggering)
         if result is not _CONTINUE:
             self._act(result, place, where, "on_element", PaneTiming.LATE)
+
+    def _register_cleanup(self, place: WindowKey, cleanup: int) -> None:
         if cleanup < END_OF_TIME and not self._one_timer:
             (self._event if self._event_time else self._processing).register(cleanup, place)
 
@@ -226,9 +241,33 @@ class WindowOperator(WindowingOperator):
             try:
                 self._on_timer(time, place, event_time)
             except Exception as failure:
+                if self._guard is not None:
+                    self._give_up(time, place, event_time, failure)
+                    continue
                 what = f"{place[1]!r} of key {thaw(place[0])!r}"
                 failure = explained(failure, self._windowing.function)
                 raise self.failed(failure, what) from failure
+
+    def _give_up(self, time: int, place: WindowKey, event_time: bool, failure: Exception) -> None:
+        """User code other than the window function failed at a timer of a window: make a letter of
+        what the window holds, and go on without it."""
+        assert self._guard is not None
+        key, window = place
+        under = window if self._merging is None else self._merging.of_key(key).stored_under[window]
+        where = WindowKey(key, under)
+        held = self._contents.get(where)
+        contents = None if held is NOTHING else held
+        output = self._output
+        output.values.append(self._guard.of_window(key, window, contents, failure))
+        output.source.append(self._cause)
+        output.ends.append(len(output.values))
+        output.stamps.append(min(window.max_timestamp(), MAX_WATERMARK))
+        self._contents.clear(where)
+        if event_time == self._event_time and time == self._windowing.cleanup_time(window):
+            if self._tracks_panes:
+                self._panes.clear(place)
+            if self._merging is not None:
+                self._merging.retire(*place)
 
     def _on_timer(self, time: int, place: WindowKey, event_time: bool) -> None:
         key, window = place
@@ -272,7 +311,8 @@ class WindowOperator(WindowingOperator):
             contents = self._contents.get(where)
             if contents is not NOTHING:
                 self._emit(place, where, contents, timing, last)
-                purge = purge or self._discarding
+                spoiled = self._guard is not None and self._guard.spoiled
+                purge = purge or self._discarding or spoiled
         if purge:
             self._contents.clear(where)
 
@@ -293,7 +333,13 @@ class WindowOperator(WindowingOperator):
             if results is not None:
                 output.values.extend(results)
         else:
-            self._emit_evicted(place, where, contents)
+            try:
+                self._emit_evicted(place, where, contents)
+            except Exception as failure:
+                if self._guard is None:
+                    raise
+                shown = [element.value for element in contents]
+                output.values[before:] = [self._guard.of_window(key, window, shown, failure)]
         if self._panes.retracting:
             output.values[before:] = self._panes.retract(place, output.values[before:])
         output.source.append(self._cause)

@@ -19,6 +19,7 @@ class Panes:
 
     def __init__(self, spec: WindowSpec, uid: str, store: SlotStore) -> None:
         self.retracting = spec.accumulation is AccumulationMode.ACCUMULATING_AND_RETRACTING
+        self._once = spec.fires_once
         self._table: StateTable = store.table(uid, "#window-panes")
 
     def _held(self, place: WindowKey) -> tuple[int, tuple[Any, ...]]:
@@ -40,9 +41,10 @@ class Panes:
     def retract(self, place: WindowKey, results: list[Any]) -> list[Any]:
         """``results`` of a firing as Rows with a kind, after those that take back the last ones;
         what goes to side outputs stays as it is."""
-        index, said = self._held(place)
+        index, said = (0, ()) if self._once else self._held(place)
         new = tuple(result for result in results if not is_tagged(result))
-        self._hold(place, (index, new))
+        if not self._once:
+            self._hold(place, (index, new))
         fresh = RowKind.UPDATE_AFTER if said else RowKind.INSERT
         gone = RowKind.UPDATE_BEFORE if new else RowKind.DELETE
         return [

@@ -1,0 +1,68 @@
+"""Windows that send what they fail on to the dead letters.
+
+An element that user code fails on while it is put into windows (assigner, gap, ``reduce``,
+``aggregate``, a trigger's ``on_element``) becomes a letter, and is in no window that it was not in
+before the failure. A window that fails when it fires becomes a letter with its key and the first of
+its elements, and holds nothing afterwards: it would only fail again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scurry.common.keys import thaw
+from scurry.functions.dead_letters import DEAD_LETTERS, DeadLetter
+from scurry.runtime.batch import Batch
+from scurry.runtime.failures import explained
+from scurry.runtime.poison import PoisonGuard, emit_letters
+from scurry.runtime.windowing.calls import Call
+
+#: So many elements of a window that failed are in its letter.
+SHOWN = 100
+
+
+class WindowGuard:
+    """Makes letters for one window operator."""
+
+    def __init__(self, operator: Any) -> None:
+        self._operator = operator
+        self._poison = PoisonGuard(operator.spec, operator.context)
+        self._letters: list[DeadLetter] = []
+        self._failed: list[int] = []
+        #: whether the last firing failed
+        self.spoiled = False
+
+    def refuse(self, at: int, value: Any, stamp: int, failure: Exception) -> None:
+        """Element number ``at`` of the batch failed."""
+        self._letters.append(self._poison.letter(value, failure, stamp))
+        self._failed.append(at)
+
+    def emit(self, batch: Batch) -> None:
+        """Send the letters for elements of ``batch``."""
+        letters, self._letters = self._letters, []
+        failed, self._failed = self._failed, []
+        emit_letters(self._operator, batch, letters, failed)
+
+    def of_window(self, key: Any, window: Any, contents: Any, failure: Exception) -> Any:
+        """What goes downstream, to the side output, for a window that failed."""
+        self.spoiled = True
+        shown = list(contents[:SHOWN]) if isinstance(contents, list) else contents
+        failure = explained(failure, self._operator._windowing.function)
+        stamp = window.max_timestamp()
+        return DEAD_LETTERS, self._poison.letter(shown, failure, stamp, thaw(key), window)
+
+    def around_firing(self, call: Call) -> Call:
+        """``call``, giving a letter for the side output instead of raising."""
+
+        def guarded(key: Any, window: Any, contents: Any) -> list[Any] | None:
+            values = self._operator._output.values
+            before = len(values)
+            self.spoiled = False
+            try:
+                results = call(key, window, contents)
+                return None if results is None else list(results)
+            except Exception as failure:
+                del values[before:]
+                return [self.of_window(key, window, contents, failure)]
+
+        return guarded

@@ -1,0 +1,275 @@
+"""Sessions of event time with the default trigger, the fast way.
+
+The sessions of a key lie in the order of time, so most elements only make its last session longer.
+There are no timers: the agenda has one entry for each key, which says not when something happens
+but before when nothing does. A session that grows leaves its entry where it is; when the watermark
+gets there, the key is looked at and the entry moves on.
+
+Whether a session has fired need not be stored: it has if the watermark has passed its end.
+"""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+from scurry.common.keys import thaw
+from scurry.runtime.batch import Batch
+from scurry.runtime.emissions import Emissions
+from scurry.runtime.failures import explained
+from scurry.runtime.keyed_state import store_of
+from scurry.runtime.operator import TaskContext
+from scurry.runtime.specs import OperatorSpec
+from scurry.runtime.windowing.calls import combining, merging, overrides_clear
+from scurry.runtime.windowing.common import WindowingOperator
+from scurry.runtime.windowing.session_table import (
+    NEVER,
+    SESSION_SPANS,
+    SESSION_VALUES,
+    KeySessions,
+    Session,
+    SessionTable,
+    over,
+)
+from scurry.state.table import MISSING
+from scurry.windowing.basic_triggers import EventTimeTrigger
+from scurry.windowing.panes import AccumulationMode, PaneTiming
+from scurry.windowing.session_windows import (
+    DynamicEventTimeSessionWindows,
+    EventTimeSessionWindows,
+)
+from scurry.windowing.spec import WindowSpec
+from scurry.windowing.windows import TimeWindow, WindowKey
+
+
+def runs_sessions(windowing: WindowSpec) -> bool:
+    """Whether :class:`SessionOperator` can run a windowing."""
+    return (
+        type(windowing.assigner) in (EventTimeSessionWindows, DynamicEventTimeSessionWindows)
+        and type(windowing.trigger) is EventTimeTrigger
+        and windowing.evictor is None
+        and windowing.accumulation is AccumulationMode.ACCUMULATING
+    )
+
+
+class SessionOperator(WindowingOperator):
+    """Runs sessions of event time."""
+
+    def __init__(self, spec: OperatorSpec, windowing: WindowSpec) -> None:
+        super().__init__(spec, windowing)
+        self._lateness = windowing.allowed_lateness
+        self._combining = windowing.incremental is not None
+        self.content_table = SESSION_VALUES if self._combining else SESSION_SPANS
+        #: one entry per key: when to look at it, its place in the order of keys, the key
+        self._agenda: list[tuple[int, bytes, Any]] = []
+
+    def open(self, context: TaskContext) -> None:
+        super().open(context)
+        store, windowing = store_of(context), self._windowing
+        name = f"{self.spec.uid}\x1f{self.content_table}"
+        self._table = store.part(name, lambda: SessionTable(self.spec.uid, store, self._combining))
+        if self._combining:
+            self._combine = combining(windowing)
+            self._merge = merging(windowing)
+        self._clears = windowing.has_context and overrides_clear(windowing.function)
+
+    def begin(self, watermark: int) -> None:
+        """Learns which sessions are open, if memory does not know."""
+        self._clock.now = self.context.now
+        self._clock.watermark = watermark
+        if self._table.load():
+            self._agenda = []
+            for sessions in self._table.keys.values():
+                sessions.due = sessions.next_from(watermark + 1, self._lateness)
+                self._agenda.append((sessions.due, sessions.prefix, sessions.key))
+            heapify(self._agenda)
+
+    def process(self, batch: Batch, port: int = 0) -> None:
+        batch = self._without_unstamped(batch, 1)
+        output = self._emissions()
+        try:
+            late = self._add_all(batch, output)
+        except Exception as failure:
+            cause = explained(failure, self._windowing.function)
+            raise self.failed(cause, self._working) from failure
+        self.emit_tagged(output.batch(batch))
+        if late:
+            self._emit_late(batch, late)
+        if self._guard is not None:
+            self._guard.emit(batch)
+
+    def _add_all(self, batch: Batch, output: Emissions) -> list[int]:
+        """Put elements into their sessions; returns those that came too late."""
+        assert batch.keys is not None
+        clock, table, agenda, lateness = self._clock, self._table, self._agenda, self._lateness
+        keys, assigner = table.keys, self._windowing.assigner
+        gap_of = assigner.gap_of  # type: ignore[attr-defined]
+        fixed = getattr(assigner, "session_gap", None)
+        plain = not self._combining and not lateness
+        late: list[int] = []
+        stamps, marks = self.stamps(batch, 1).tolist(), self.marks(batch).tolist()
+        for at, (key, row, stamp, mark) in enumerate(
+            zip(batch.keys, batch.rows, stamps, marks, strict=True)
+        ):
+            if mark > clock.watermark:
+                if agenda and agenda[0][0] <= mark:
+                    self._pass(mark, output)
+                clock.watermark = mark
+            self._working = row
+            try:
+                end = stamp + (gap_of(row) if fixed is None else fixed)
+                sessions = keys.get(key)
+                if sessions is not None:
+                    last = sessions.order[-1]
+                    if plain and last.start <= stamp <= last.end and last.changed:
+                        # by far the most frequent case, all of it in one place
+                        if end > last.end:
+                            last.end = min(end, NEVER)
+                        last.fresh.append(row)
+                        continue
+                end = min(end, NEVER)
+                session = None if sessions is None else self._joined(sessions, stamp, end)
+                if session is None:
+                    if min(end - 1 + lateness, NEVER - 1) <= mark:
+                        late.append(at)
+                        continue
+                    value = self._combine(MISSING, row) if self._combining else ()
+                    sessions = table.of(key)
+                    place = sessions.ending_from(stamp)
+                    session = table.begin(sessions, place, stamp, end, value)
+                elif self._combining:
+                    session.held = self._combine(session.held, row)
+                if not self._combining:
+                    session.fresh.append(row)
+            except Exception as failure:
+                self._refuse(at, row, stamp, failure)
+                continue
+            assert sessions is not None
+            due = session.end - 1
+            if due <= mark:
+                self._fire(sessions, session, at, PaneTiming.LATE, False)
+                due = over(session, lateness)
+            if due < sessions.due:
+                sessions.due = due
+                heappush(agenda, (due, sessions.prefix, key))
+        return late
+
+    def _joined(self, sessions: KeySessions, start: int, end: int) -> Session | None:
+        """The session that an element becomes part of, after all those that it brings together have
+        become one; None if it touches none."""
+        table, order = self._table, sessions.order
+        if order[-1].end < start:
+            return None
+        place = last = sessions.ending_from(start - 1)
+        while last < len(order) and order[last].start <= end:
+            last += 1
+        if place == last:
+            return None
+        session, others = order[place], order[place + 1 : last]
+        if not session.changed:
+            table.change(sessions, session)
+        if self._combining:
+            table.contents(sessions, session)
+        if not others and session.start <= start and end <= session.end:
+            return session
+        merged = [(one.start, one.end) for one in order[place:last]]
+        value = session.held
+        if self._combining:
+            for other in others:
+                value = self._merge(value, table.contents(sessions, other))
+        for other in others:
+            table.absorb(sessions, session, other, value)
+        del order[place + 1 : last]
+        session.start, session.end = min(start, merged[0][0]), max(end, merged[-1][1])
+        if self._tracks_panes:
+            into = WindowKey(sessions.key, TimeWindow(session.start, session.end))
+            places = [WindowKey(sessions.key, TimeWindow(*span)) for span in merged]
+            self._panes.merge(into, places)
+        return session
+
+    def advance(self, watermark: int) -> None:
+        if watermark <= self._clock.watermark:
+            return
+        output = self._emissions()
+        try:
+            self._pass(watermark, output)
+        except Exception as failure:
+            cause = explained(failure, self._windowing.function)
+            raise self.failed(cause, self._working) from failure
+        self._clock.watermark = watermark
+        self.emit_tagged(output.batch(None))
+
+    def _pass(self, until: int, output: Emissions) -> None:
+        """Time passes: fire sessions that have reached their end, forget those past lateness."""
+        clock, before, agenda = self._clock, self._clock.watermark, self._agenda
+        keys, lateness = self._table.keys, self._lateness
+        reached: int | None = None
+        while agenda and agenda[0][0] <= until:
+            time, prefix, key = heappop(agenda)
+            sessions = keys.get(key)
+            if sessions is None or sessions.due != time:
+                continue
+            due = sessions.next_from(time, lateness)
+            if due == time:
+                if time != reached:
+                    reached = time
+                    clock.watermark = max(clock.watermark, time)
+                    output.fired_at(time, before)
+                self._due(sessions, time, -len(output.fired))
+                if key not in keys:
+                    continue
+                due = sessions.next_from(time + 1, lateness)
+            sessions.due = due
+            heappush(agenda, (due, prefix, key))
+
+    def _due(self, sessions: KeySessions, time: int, cause: int) -> None:
+        """Fire the session of a key that ends at ``time``, forget those that are over then."""
+        order, lateness, first = sessions.order, self._lateness, sessions.first
+        place = first if len(order) == 1 else sessions.ending_from(time)
+        if place < len(order) and order[place].end - 1 == time:
+            session = order[place]
+            last = not lateness or over(session, lateness) == time
+            self._fire(sessions, session, cause, PaneTiming.ON_TIME, last)
+        while first < len(order) and over(order[first], lateness) <= time:
+            self._end(sessions, order[first])
+            first += 1
+        if first > sessions.first:
+            self._table.retire(sessions, first)
+
+    def _fire(
+        self, sessions: KeySessions, session: Session, cause: int, timing: PaneTiming, last: bool
+    ) -> None:
+        held = self._table.contents(sessions, session)
+        window = TimeWindow(session.start, session.end)
+        output, key = self._output, sessions.key
+        self._firing._window = window
+        self._scope.key = key
+        if self._tracks_panes:
+            self._firing._pane = self._panes.next(WindowKey(key, window), timing, last)
+        try:
+            results = self._call(key, window, held)
+            if results is not None:
+                output.values.extend(results)
+        except Exception:
+            if cause < 0:
+                self._working = f"{window!r} of key {thaw(key)!r}"
+            raise
+        if self._combining and not last:
+            self._table.touch_mutable(sessions, session)
+        output.source.append(cause)
+        output.ends.append(len(output.values))
+        output.stamps.append(session.end - 1)
+
+    def _end(self, sessions: KeySessions, session: Session) -> None:
+        """Forget all about a session."""
+        key = sessions.key
+        if self._clears or self._tracks_panes:
+            window = TimeWindow(session.start, session.end)
+            if self._tracks_panes:
+                self._panes.clear(WindowKey(key, window))
+            if self._clears:
+                function: Any = self._windowing.function
+                self._scope.key, self._firing._window = key, window
+                self._working = f"{window!r} of key {thaw(key)!r}"
+                function.clear(self._firing)
+        self._table.drop(sessions, session)
