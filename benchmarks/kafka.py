@@ -21,7 +21,6 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import click
@@ -31,7 +30,7 @@ from rich.console import Console
 
 from benchmarks import _results
 from benchmarks._results import OUT, ROOT
-from scurry.testing.kafka import KafkaBroker, ServerMissing, maven_jars, private_broker
+from scurry.testing.kafka import KafkaBroker, ServerMissing, connector_jars, private_broker
 
 NAME = "kafka"
 _KEYS = 10_000
@@ -224,7 +223,7 @@ def main(
     """Measure the contenders one after the other."""
     console = Console(stderr=True, highlight=False)
     try:
-        jars = ",".join(map(str, _connector().glob("*.jar")))
+        jars = ",".join(map(str, connector_jars().glob("*.jar")))
     except ServerMissing as missing:
         console.print(f"pyspark_jvm_connector is left out: {missing}")
         jars = ""
@@ -248,13 +247,6 @@ def main(
             f"  {r.contender:<24} {r.events_per_s:>10,.0f} events/s   at {r.rate:,} events/s: "
             f"p50 {r.p50_ms:,.0f} ms, p99 {r.p99_ms:,.0f} ms, worst {r.worst_ms:,.0f} ms"
         )
-
-
-def _connector() -> Path:
-    from pyspark import __version__ as version
-
-    coordinate = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{version}"
-    return maven_jars(f"spark-kafka-{version}", coordinate)
 
 
 def _figures(
