@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from scurry.common.fault_points import fault_point
 from scurry.functions.dead_letters import DEAD_LETTERS
 from scurry.functions.source import SourceBatch
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, RANK_SHIFT, Batch
@@ -191,6 +192,7 @@ class IngressTask:
                     raise function_error(name, source.uid, "", NO_ELEMENT, failure) from failure
                 if read is None:
                     break
+                fault_point("read")
                 if read.bytes_read:
                     self._context.count(f"read_bytes:{source.uid}", read.bytes_read)
                 rejected = None
