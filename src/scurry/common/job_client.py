@@ -70,6 +70,11 @@ class JobClient:
                 status = JobStatus.CANCELED if self._cancelled else JobStatus.FINISHED
         return CompletableFuture.completed(status)
 
+    @property
+    def ended_well(self) -> bool:
+        """Whether the job has run to its end, neither failed nor cancelled."""
+        return self._job.ended and self._job.failure is None and not self._cancelled
+
     def cancel(self) -> CompletableFuture[None]:
         """Stop the job after its current micro-batch."""
         self._cancelled = True

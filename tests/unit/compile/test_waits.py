@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -16,6 +18,8 @@ from scurry.compile.spark.progress import Progress
 from scurry.compile.spark.waits import NoteBoard, ProgressTeller, notes_beside, read_notes
 from scurry.connectors.kafka.client import Patience as KafkaPatience
 from scurry.connectors.patience import Patience
+from scurry.datastream import StreamExecutionEnvironment
+from scurry.testing import collect_local
 
 
 def wait_of(seconds: float, server: str = "Kafka at b:9092", purpose: str = "read t-0") -> Wait:
@@ -153,3 +157,27 @@ def _until(condition: object) -> None:
     while not condition():  # type: ignore[operator]
         assert time.monotonic() < deadline
         time.sleep(0.005)
+
+
+def test_a_rebuild_of_state_is_shown_while_it_lasts() -> None:
+    class Remembering(WaitBoard):
+        seen: ClassVar[list[str]] = []
+
+        def post(self, owner: object, wait: Wait) -> None:
+            super().post(owner, wait)
+            self.seen.append(str(wait))
+
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(1)
+    counts = env.from_collection([1] * 9).key_by(str).reduce(lambda a, b: a + b)
+    with Remembering() as board:
+        assert collect_local(counts, cuts=3, crash=[2]) == list(range(1, 10))
+    assert board.seen
+    for text in board.seen:
+        assert re.fullmatch(
+            r"waiting for the checkpoint to rebuild the state of stage 1, slot 0, since 0 s: "
+            r"\d+ % of 0\.0 MB read",
+            text,
+        )
+    assert "100 %" in board.seen[-1]
+    assert board.waits(0) == []

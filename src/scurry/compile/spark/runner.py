@@ -24,6 +24,7 @@ from scurry.compile.job import CompiledJob
 from scurry.compile.restarts import Restarts
 from scurry.compile.spark.attempt import Attempt
 from scurry.compile.spark.checkpoint import JobDirectory
+from scurry.compile.spark.dependencies import NOTHING, Dependencies
 from scurry.compile.spark.failures import as_scurry_error
 from scurry.compile.spark.progress import Progress
 from scurry.compile.spark.routes import route_values
@@ -48,8 +49,10 @@ class SparkJob:
         trigger: str | None = None,
         restarts: Restarts | None = None,
         on_progress: Callable[[Progress], None] | None = None,
+        dependencies: Dependencies | None = None,
     ) -> None:
         self.progress = Progress()
+        self._dependencies = dependencies or NOTHING
         self._trigger = trigger
         self._restarts = restarts or Restarts()
         self._temporary = directory is None
@@ -133,7 +136,10 @@ class SparkJob:
         try:
             spec = replace(self._spec, run_id=uuid.uuid4().hex)
             routes = route_values(spec.parallelism)
-            payload = JobPayload(spec, self._checkpoint_id, routes, str(self._directory.plans))
+            payload = JobPayload(
+                *(spec, self._checkpoint_id, routes, str(self._directory.plans)),
+                self._dependencies,
+            )
             attempt = Attempt(
                 self._session, spec, payload, self._directory, self._sinks, self.progress
             )

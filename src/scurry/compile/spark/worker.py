@@ -22,6 +22,7 @@ import cloudpickle
 import pyarrow as pa
 
 from scurry.common.errors import FunctionError, StateError
+from scurry.compile.spark.dependencies import NOTHING, Dependencies
 from scurry.compile.spark.waits import NoteBoard, notes_beside
 from scurry.runtime.envelope import Envelope
 from scurry.runtime.host import SlotHost
@@ -54,7 +55,15 @@ class WorkerFailure(RuntimeError):
 class JobPayload:
     """A job on its way to the workers."""
 
-    def __init__(self, job: JobSpec, checkpoint_id: str, routes: list[int], plans: str) -> None:
+    def __init__(
+        self,
+        job: JobSpec,
+        checkpoint_id: str,
+        routes: list[int],
+        plans: str,
+        dependencies: Dependencies = NOTHING,
+    ) -> None:
+        self.dependencies = dependencies
         self.content = cloudpickle.dumps(job, protocol=5)
         self.checkpoint_id = checkpoint_id
         self.run_id = job.run_id
@@ -68,6 +77,7 @@ class JobPayload:
         for entry in self.sys_path:
             if entry not in sys.path:
                 sys.path.append(entry)
+        self.dependencies.prepare()
         # batches are full of small tuples: at the usual pace a third of the time goes into
         # looking for cycles among them
         gc.set_threshold(100_000, 50, 100)
