@@ -13,6 +13,7 @@ import json
 import os
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import threading
@@ -20,7 +21,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from rich.console import Console
 
 from benchmarks import _results
 from benchmarks._results import OUT, ROOT
-from scurry.testing.kafka import KafkaBroker, ServerMissing, maven_jars, private_broker
+from scurry.testing.kafka import KafkaBroker, ServerMissing, connector_jars, private_broker
 
 NAME = "kafka"
 _KEYS = 10_000
@@ -68,6 +69,8 @@ class Figures:
     p99_ms: float
     worst_ms: float
     measured: int
+    #: what the time of a micro-batch went into, in milliseconds, medians
+    phases_ms: dict[str, float] = field(default_factory=dict)
     machine: str = ""
     measured_at: str = ""
 
@@ -79,6 +82,7 @@ class Bench:
         self.servers = broker.bootstrap_servers
         self._admin = broker.admin()
         self._jars = jars
+        self.phases: dict[str, float] = {}
 
     def topic(self) -> str:
         """A new topic."""
@@ -169,7 +173,8 @@ class Bench:
     def latency(
         self, contender: Contender, rate: int, warm_up: float, seconds: float
     ) -> list[float]:
-        """Milliseconds from writing an event to receiving its result, after the warm-up."""
+        """Milliseconds from writing an event to receiving its result, after the warm-up; the job's
+        own account of its time is then in :attr:`phases`."""
         source, sink = self.topic(), self.topic()
         stop = threading.Event()
         feeder = threading.Thread(target=self._feed, args=(source, rate, stop))
@@ -196,6 +201,7 @@ class Bench:
                 stop.set()
                 feeder.join()
             consumer.close()
+            self.phases = _medians(OUT / "work" / contender.name, time.time() - seconds)
         return sorted(found)
 
     def _feed(self, topic: str, rate: int, stop: threading.Event) -> None:
@@ -224,7 +230,7 @@ def main(
     """Measure the contenders one after the other."""
     console = Console(stderr=True, highlight=False)
     try:
-        jars = ",".join(map(str, _connector().glob("*.jar")))
+        jars = ",".join(map(str, connector_jars().glob("*.jar")))
     except ServerMissing as missing:
         console.print(f"pyspark_jvm_connector is left out: {missing}")
         jars = ""
@@ -237,7 +243,7 @@ def main(
             speed = bench.throughput(contender, events, per_batch)
             console.print(f"{contender.name}: {speed:,.0f} events/s; latency ...")
             times = bench.latency(contender, rate, warm_up, seconds)
-            figures = _figures(contender, events, speed, rate, times)
+            figures = _figures(contender, events, speed, rate, times, bench.phases)
             console.print(f"{contender.name}: p50 {figures.p50_ms} ms, p99 {figures.p99_ms} ms")
             results.append(figures)
     OUT.mkdir(parents=True, exist_ok=True)
@@ -248,17 +254,43 @@ def main(
             f"  {r.contender:<24} {r.events_per_s:>10,.0f} events/s   at {r.rate:,} events/s: "
             f"p50 {r.p50_ms:,.0f} ms, p99 {r.p99_ms:,.0f} ms, worst {r.worst_ms:,.0f} ms"
         )
+        if r.phases_ms:
+            print("    a micro-batch, median ms: " + _breakdown(r.phases_ms))
 
 
-def _connector() -> Path:
-    from pyspark import __version__ as version
+#: The phases that follow one another, and those within ``execute``.
+_ORDER = ("engine", "wait", "plan", "execute", "commit", "epoch")
+_WITHIN = ("ingress", "read", "stage 1", "state 1", "spark")
 
-    coordinate = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{version}"
-    return maven_jars(f"spark-kafka-{version}", coordinate)
+
+def _breakdown(phases: dict[str, float]) -> str:
+    inner = ", ".join(f"{name} {phases[name]:g}" for name in _WITHIN if name in phases)
+    parts = [f"{name} {phases[name]:g}" for name in _ORDER if name in phases]
+    total = sum(phases.get(name, 0.0) for name in _ORDER)
+    return ", ".join(parts) + f" (together {total:g}; within execute: {inner})"
+
+
+def _medians(work: Path, since: float) -> dict[str, float]:
+    """The medians, in milliseconds, of what a contender says its micro-batches took."""
+    file = work / "phases.jsonl"
+    if not file.exists():
+        return {}
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    recent = [line for line in lines if line["at"] >= since]
+    names = {name for line in recent for name in line if name not in ("at", "events")}
+    return {
+        name: round(1000 * statistics.median(line.get(name, 0.0) for line in recent), 1)
+        for name in sorted(names)
+    }
 
 
 def _figures(
-    contender: Contender, events: int, speed: float, rate: int, times: list[float]
+    contender: Contender,
+    events: int,
+    speed: float,
+    rate: int,
+    times: list[float],
+    phases: dict[str, float],
 ) -> Figures:
     def at(share: float) -> float:
         return round(times[min(len(times) - 1, int(len(times) * share))], 1)
@@ -272,6 +304,7 @@ def _figures(
         at(0.99),
         round(times[-1], 1),
         len(times),
+        phases,
         _results.machine(),
         time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
     )

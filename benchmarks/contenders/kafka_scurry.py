@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import json
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -66,7 +68,15 @@ def main() -> None:
     events = env.from_source(builder.build(), WatermarkStrategy.no_watermarks(), "events")
     counted = events.key_by(lambda event: event[0]).process(Count()).uid("count")
     counted.sink_to(sink).uid("sink")
-    env.execute("kafka benchmark")
+    with open(f"{options.work}/phases.jsonl", "w") as phases:
+
+        def note(progress: Any) -> None:
+            line = {"at": time.time(), "events": progress.total("read:"), **progress.phases}
+            phases.write(json.dumps(line) + "\n")
+            phases.flush()
+
+        env.on_progress(note)
+        env.execute("kafka benchmark")
 
 
 def arguments() -> argparse.Namespace:

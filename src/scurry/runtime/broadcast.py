@@ -191,9 +191,12 @@ class BroadcastProcessOperator(ProcessOperator):
         return reading
 
     def process_ports(self, batch: Batch, ports: Longs) -> None:
-        self._run(batch, by_port(ports, self.function.process_element, self._broadcast))
+        self._run(
+            batch, by_port(ports, self.function.process_element, self.process_broadcast_element)
+        )
 
-    def _broadcast(self, value: Any, context: Any) -> Any:
+    def process_broadcast_element(self, value: Any, context: Any) -> Any:
+        """Hand an element of the broadcast stream to the function."""
         return self.function.process_broadcast_element(value, self._writing)
 
 
@@ -218,8 +221,11 @@ class KeyedBroadcastProcessOperator(KeyedFunctionOperator):
         if batch.keys is None:
             batch = batch.alias()
             batch.keys = [None] * batch.size
-        self._run(batch, by_port(ports, self._function.process_element, self._broadcast))
+        self._run(
+            batch, by_port(ports, self._function.process_element, self.process_broadcast_element)
+        )
 
-    def _broadcast(self, value: Any, context: Any) -> Any:
+    def process_broadcast_element(self, value: Any, context: Any) -> Any:
+        """Hand an element of the broadcast stream to the function."""
         self._scope.key = NO_KEY
         return self._function.process_broadcast_element(value, self._writing)

@@ -76,6 +76,7 @@ class SlotHost:
                 ends[envelope.dest][envelope.channel] = mark_of(envelope)
             elif envelope.kind == TICK:
                 tick = decode_tick(envelope.payload)
+        began = time.perf_counter()
         self._begin(journal, tick)
         marks = {}
         for uid in self._heads:
@@ -87,7 +88,11 @@ class SlotHost:
         yield from self._ticks(tick)
         self._ask_for_timers()
         yield from self._snapshot()
+        handled = time.perf_counter()
         self._context.count("state_bytes", self.store.commit(journal, self._notes()))
+        ended = time.perf_counter()
+        self._context.spent(f"state {self.stage}", ended - handled)
+        self._context.spent(f"stage {self.stage}", ended - began)
         self._context.gauges["state_entries"] = self.store.entries
         yield report(self._context)
         if tick.final:
