@@ -41,7 +41,10 @@ class SlotHost:
         self.stage = stage
         self.slot = slot
         self.store = store
-        self._heads = job.stages[stage - 1]
+        # an operator of a lower parallelism than others of its stage has no instance here
+        self._heads = [
+            uid for uid in job.stages[stage - 1] if slot < job.operators[uid].parallelism
+        ]
         self._context = TaskContext(
             slot,
             job.parallelism,
