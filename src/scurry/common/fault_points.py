@@ -32,6 +32,10 @@ WORKER_POINTS = (
 DRIVER_POINTS = ("planned", "before-sinks", "between-sinks", "after-sinks", "after-epoch")
 
 
+#: on the driver, when a job starts with another parallelism: state dealt out; switched over
+RESCALE_POINTS = ("rescaling", "rescaled")
+
+
 def fault_point(name: str) -> None:
     """The place ``name`` is reached."""
     if _directory:

@@ -176,7 +176,8 @@ class SlotHost:
             for uid, gate in self._gates.items()
             if gate.marks or gate.current > MIN_WATERMARK
         }
-        return encode_report({"gates": gates, "cells": self._context.cells})
+        notes = {"gates": gates, "cells": self._context.cells, "stage": self.stage}
+        return encode_report(notes)
 
     def close(self, erase: bool = False) -> None:
         """Release the local store."""

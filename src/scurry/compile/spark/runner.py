@@ -25,6 +25,7 @@ from scurry.compile.spark.attempt import Attempt
 from scurry.compile.spark.checkpoint import JobDirectory
 from scurry.compile.spark.failures import as_scurry_error
 from scurry.compile.spark.progress import Progress
+from scurry.compile.spark.rescale import rescale
 from scurry.compile.spark.routes import route_values
 from scurry.compile.spark.session import query_session
 from scurry.compile.spark.worker import JobPayload, local_root
@@ -122,7 +123,13 @@ class SparkJob:
         try:
             spec = replace(self._spec, run_id=uuid.uuid4().hex)
             routes = route_values(spec.parallelism)
-            payload = JobPayload(spec, self._checkpoint_id, routes, str(self._directory.plans))
+            if not self._directory.generation.fits(spec):
+                rescale(self._session, self._directory, spec)
+            payload = JobPayload(
+                *(spec, self._checkpoint_id, routes, str(self._directory.plans)),
+                first=self._directory.generation.first,
+                initial_state=self._directory.initial_state,
+            )
             attempt = Attempt(
                 self._session, spec, payload, self._directory, self._sinks, self.progress
             )
