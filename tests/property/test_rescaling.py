@@ -28,6 +28,7 @@ from scurry.datastream import aggregates as agg
 from scurry.datastream.data_stream import DataStream
 from scurry.datastream.functions import (
     AggregateFunction,
+    KeyedBroadcastProcessFunction,
 )
 from scurry.datastream.state import (
     AggregatingStateDescriptor,
@@ -220,7 +221,7 @@ class Ruled(KeyedBroadcastProcessFunction):
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
         rules = dict(ctx.get_broadcast_state(RULES).items())
         self.most.update(max(self.most.value() or 0, len(rules)))
-        yield value, sorted(rules.items()), self.most.value()
+        yield value, repr(sorted(rules.items())), self.most.value()
 
     def process_broadcast_element(self, value: Any, ctx: Any) -> None:
         rules, (_, time, number) = ctx.get_broadcast_state(RULES), value
@@ -271,7 +272,7 @@ PROGRAMS: dict[str, Program] = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@settings(max_examples=12)
+@settings(max_examples=20)
 @given(data=events, sizes=cuts, crash=crashes, rescale=moves, parallelism=st.integers(1, 3))
 def test_another_parallelism_changes_nothing(
     name: str,
