@@ -42,6 +42,10 @@ def keyed_job(parallelism: int = 2, groups: int = 128, operators: int = 1, **own
     [
         ({"groups": 64}, "with max parallelism 128, this job has 64. Run it with 128 again"),
         ({"operators": 2}, "with number of stages 1, this job has 2. Run it with 1 again"),
+        (
+            {"operators": 2, "parallelism": 3},
+            "number of stages 1, this job has 2.*The parallelism is another one, too",
+        ),
     ],
 )
 def test_what_is_fixed_by_a_checkpoint_cannot_change(

@@ -37,6 +37,10 @@ from scurry.runtime.ingress import TaskPlan, decode_plan, encode_plan, plan_file
 from scurry.runtime.specs import JobSpec
 
 _KEEP = 3
+_STAGES_FOLLOW = (
+    " The parallelism is another one, too: an operator with a parallelism of its own needs a stage "
+    "of its own where its neighbour's differs; start_new_chain() gives it one in any case."
+)
 
 
 class Generation(msgspec.Struct):
@@ -180,6 +184,7 @@ class JobDirectory:
                 raise StateError(
                     f"The checkpoint in {self.root} was written with {what} {before}, this job has "
                     f"{now}. Run it with {before} again, or start from an empty directory."
+                    + (_STAGES_FOLLOW if self.generation.parallelism != job.parallelism else "")
                 )
 
     def durable(self) -> tuple[Generation, int]:
