@@ -7,11 +7,11 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 WITH_JAVA := JAVA_HOME="$$(sh scripts/ensure-java.sh)" && export JAVA_HOME
 
-.PHONY: help demo test lint pytest soak bench docs clean
+.PHONY: help demo test lint pytest soak soak-sinks bench docs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 demo: $(STAMP) ## run the ready-made application: card fraud found in a stream of payments
 	@$(WITH_JAVA) && $(BIN)/scurry warm-up && $(BIN)/scurry demo
@@ -39,6 +39,11 @@ pytest: lint $(STAMP) ## run all tests, after lint
 KILLS ?= 100
 soak: $(STAMP) ## kill a job at random, KILLS=n times, and look for anything lost or doubled
 	@$(WITH_JAVA) && $(BIN)/scurry warm-up && $(BIN)/python -m tests.faults.soak --kills $(KILLS)
+
+soak-sinks: $(STAMP) ## the same between Kafka, Postgres and files; OUTAGES=s has the servers go away, too
+	@sh scripts/install_servers.sh
+	@$(WITH_JAVA) && $(BIN)/scurry warm-up && \
+	  $(BIN)/python -m tests.faults.sinks_soak --kills $(KILLS) $(if $(OUTAGES),--outages $(OUTAGES))
 
 bench: $(STAMP) ## measure: all of benchmarks/, or one with NAME=<name>
 	@$(WITH_JAVA) && $(BIN)/scurry warm-up && \

@@ -6,18 +6,17 @@ micro-batches for several compactions. Values are random bytes, which do not com
 
 from __future__ import annotations
 
-import json
 import random
 import tempfile
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.table import Table
+import psutil
 
-from benchmarks._results import OUT, machine
+from benchmarks import _results
+from benchmarks._results import Result
 from benchmarks._slot import BenchSlot
 
 NAME = "checkpoint_bytes"
@@ -36,7 +35,6 @@ class Cost:
     written_bytes: int
     largest_bytes: int
     ms_per_batch: float
-    machine: str = ""
 
 
 def measure(share: float, keys: int, size: int, rewrites: int) -> Cost:
@@ -60,7 +58,26 @@ def measure(share: float, keys: int, size: int, rewrites: int) -> Cost:
         written_bytes=round(sum(written) / batches),
         largest_bytes=max(written),
         ms_per_batch=round(took / batches * 1000, 1),
-        machine=machine(),
+    )
+
+
+def _result(cost: Cost, took: float) -> Result:
+    """The figures in the form that all benchmarks share."""
+    sizes = (cost.changed_bytes, cost.written_bytes, cost.largest_bytes)
+    changed, written, largest = (f"{size / 1e6:.2f} MB" for size in sizes)
+    return Result(
+        contender=f"{cost.share:.0%} of the keys".replace(" ", "_").replace("%", "_percent"),
+        events=cost.batches * round(cost.keys * cost.share),
+        output_rows=0,
+        events_per_s=round(cost.keys * cost.share / cost.ms_per_batch * 1000),
+        peak_rss_mb=psutil.Process().memory_info().rss >> 20,
+        jvm_rss_mb=0,
+        worker_rss_mb=0,
+        first_result_s=round(cost.ms_per_batch / 1000, 3),
+        median_batch_ms=cost.ms_per_batch,
+        wall_s=round(took, 2),
+        keys=cost.keys,
+        note=f"{changed} changed a batch, {written} written (largest batch {largest})",
     )
 
 
@@ -70,21 +87,15 @@ def measure(share: float, keys: int, size: int, rewrites: int) -> Cost:
 @click.option("--rewrites", default=8, show_default=True, help="how often all state is written")
 def main(keys: int, value_bytes: int, rewrites: int) -> None:
     """Measure all shares, print the table and save it."""
-    costs = [measure(share, keys, value_bytes, rewrites) for share in _SHARES]
-    OUT.mkdir(parents=True, exist_ok=True)
-    content = json.dumps([asdict(cost) for cost in costs], indent=2)
-    (OUT / f"{NAME}.costs.json").write_text(content + "\n")
-    table = Table(title=f"{keys:,} keys of {value_bytes} bytes, {machine()}", title_justify="left")
-    for heading in ("keys changed", "values changed", "written a batch", "largest", "time"):
-        table.add_column(heading, justify="right")
-    for cost in costs:
-        sizes = (cost.changed_bytes, cost.written_bytes, cost.largest_bytes)
-        table.add_row(
-            f"{cost.share:.0%}",
-            *(f"{size / 1e6:.2f} MB" for size in sizes),
-            f"{cost.ms_per_batch:.0f} ms",
-        )
-    Console(highlight=False).print(table)
+    command = f"python -m benchmarks.{NAME} --keys {keys} --value-bytes {value_bytes}"
+    results: list[Result] = []
+    for share in _SHARES:
+        began = time.perf_counter()
+        cost = measure(share, keys, value_bytes, rewrites)
+        results.append(_results.stamp(_result(cost, time.perf_counter() - began), command))
+    known = _results.save(NAME, results, [result.contender for result in results], partial=False)
+    title = f"{keys:,} keys of {value_bytes} bytes, one slot, {_results.machine()}"
+    _results.show(title, known, {})
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ measured is from the start of the micro-batch to its end, by a batch of a single
 
 from __future__ import annotations
 
-import json
+import os
 import shutil
 import tempfile
 import time
@@ -21,7 +21,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks._results import OUT, machine
+from benchmarks import _results
+from benchmarks._memory import JVM, WORKERS, MemoryWatch
+from benchmarks._results import OUT, Result
 from benchmarks._slot import BenchSlot
 from scurry.connectors.parquet import ParquetSource
 from scurry.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
@@ -118,6 +120,23 @@ def _run(work: Path, size: int) -> tuple[list[float], int]:
     return seconds, rebuilt
 
 
+def _result(contender: str, keys: int, seconds: float, watch: MemoryWatch, note: str) -> Result:
+    """The figures in the form that all benchmarks share; the rate is in keys."""
+    return Result(
+        contender=contender,
+        events=keys,
+        output_rows=0,
+        events_per_s=round(keys / seconds),
+        peak_rss_mb=watch.peak_mb(),
+        jvm_rss_mb=watch.peak_mb(JVM),
+        worker_rss_mb=watch.peak_mb(WORKERS),
+        first_result_s=round(seconds, 2),
+        wall_s=round(seconds, 2),
+        keys=keys,
+        note=note,
+    )
+
+
 @click.command(help=__doc__.splitlines()[0])
 @click.option("--megabytes", default=1000, show_default=True, help="bytes of all values together")
 @click.option("--value-bytes", default=100, show_default=True)
@@ -125,15 +144,21 @@ def _run(work: Path, size: int) -> tuple[list[float], int]:
 def main(megabytes: int, value_bytes: int, alone: bool) -> None:
     """Measure, print and save."""
     keys = megabytes * 1_000_000 // value_bytes
-    found = (store_only if alone else on_spark)(keys, value_bytes)
+    with MemoryWatch(os.getpid()) as watch:
+        found = (store_only if alone else on_spark)(keys, value_bytes)
+    size = f"{keys:,} keys of {value_bytes} bytes"
+    notes = {"fresh_machine": size, "store_survived": size}
+    if "rebuilt_mb" in found:
+        notes["fresh_machine"] += f"; {found['rebuilt_mb']:,.0f} MB of log read"
+        notes["store_survived"] += f"; filling them took {found['fill_s']:.0f} s"
     name = f"{NAME}_store" if alone else NAME
-    OUT.mkdir(parents=True, exist_ok=True)
-    facts = {"keys": keys, "value_bytes": value_bytes, "machine": machine(), **found}
-    (OUT / f"{name}.times.json").write_text(json.dumps(facts, indent=2) + "\n")
-    for what, amount in facts.items():
-        click.echo(
-            f"{what:>14}: {amount:,.2f}" if isinstance(amount, float) else f"{what:>14}: {amount}"
-        )
+    command = f"python -m benchmarks.{NAME} --megabytes {megabytes}"
+    results = [
+        _results.stamp(_result(contender, keys, found[key], watch, notes[contender]), command)
+        for contender, key in (("fresh_machine", "fresh_s"), ("store_survived", "surviving_s"))
+    ]
+    known = _results.save(name, results, [result.contender for result in results], partial=False)
+    _results.show(f"First micro-batch after a restart, {_results.machine()}", known, {})
 
 
 if __name__ == "__main__":

@@ -45,9 +45,14 @@ def _installed(name: str, there: bool) -> None:
 
 
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[PostgresServer]:
-    """A Postgres of our own; a test that stops it starts it again."""
+def postgres_installed() -> None:
+    """Skips, or fails, where there is no Postgres to be had."""
     _installed("Postgres", PostgresServer.installed())
+
+
+@pytest.fixture(scope="session")
+def postgres_server(postgres_installed: None) -> Iterator[PostgresServer]:
+    """A Postgres of our own; a test that stops it starts it again."""
     with PostgresServer() as server:
         yield server
 

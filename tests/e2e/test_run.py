@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -150,3 +152,34 @@ def test_in_a_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     printed = "".join(o["text"] for o in notebook.cells[3].outputs if o.get("name") == "stdout")
     assert printed == "1\n2\n"
     assert notebook.cells[4].outputs[0]["data"]["text/plain"] == "('to', 2, True)"
+
+
+def test_progress_goes_to_the_terminal_and_results_to_the_pipe(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(
+        "from scurry.datastream import StreamExecutionEnvironment\n"
+        "env = StreamExecutionEnvironment.get_execution_environment()\n"
+        "env.set_parallelism(1)\n"
+        "env.get_configuration().set_integer('scurry.batch.max-records', 2)\n"
+        "env.from_collection([1, 2, 3, 4]).map(lambda n: n * n).print()\n"
+        "env.execute()\n"
+    )
+    terminal, other_end = pty.openpty()
+    job = subprocess.Popen(
+        [sys.executable, "-m", "scurry.cli.main", "run", "job.py"],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY / "src"), "TERM": "xterm"},
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=other_end,
+    )
+    os.close(other_end)
+    shown = b""
+    # a terminal whose other end is closed gives an error, not an end
+    with contextlib.suppress(OSError):
+        while piece := os.read(terminal, 4096):
+            shown += piece
+    os.close(terminal)
+    printed, _ = job.communicate()
+    assert printed.split() == [b"1", b"4", b"9", b"16"]
+    assert job.returncode == 0
+    assert b"batch 1" in shown
+    assert b"4 read, 4 written" in shown

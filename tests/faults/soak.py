@@ -10,15 +10,11 @@ says.
 from __future__ import annotations
 
 import argparse
-import os
 import pickle
 import random
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -31,16 +27,13 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 from tests.faults.job import FileSink, expected
+from tests.faults.process import PATIENCE_SECONDS, Driver
 from tests.faults.strikes import CLUSTER, FATAL, SURVIVED, Target
 
-from scurry.common.fault_points import VARIABLE
 from scurry.compile.spark.checkpoint import JobDirectory
 
-REPOSITORY = Path(__file__).parents[2]
 MASTERS = ("local[2]", "local[2,4]", "local-cluster[2,1,1024]")
 KILLS_PER_ROUND = 25
-#: how long a job may take to complete a micro-batch, a start from nothing included
-PATIENCE_SECONDS = 180.0
 #: strikes of which one ends the driver's life
 LIFE = 5
 
@@ -68,53 +61,6 @@ class Tally:
         return not (self.lost or self.duplicated or self.mismatches)
 
 
-class Driver:
-    """A process that runs the job, and what it has said so far."""
-
-    def __init__(self, root: Path, master: str) -> None:
-        path = os.pathsep.join([str(REPOSITORY / "src"), str(REPOSITORY)])
-        self.batch, self.restarts = -1, 0
-        self.finished = False
-        self.log = (root / "driver.log").open("ab")
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.faults.driver", str(root), master],
-            cwd=REPOSITORY,
-            stdout=subprocess.PIPE,
-            stderr=self.log,
-            text=True,
-            start_new_session=True,
-            env={**os.environ, "PYTHONPATH": path, VARIABLE: str(root / "faults")},
-        )
-        threading.Thread(target=self._listen, daemon=True).start()
-
-    def _listen(self) -> None:
-        assert self.process.stdout is not None
-        with self.process.stdout as lines:
-            for line in lines:
-                word, *numbers = line.split()
-                if word == "batch":
-                    self.batch, self.restarts = map(int, numbers)
-                self.finished = self.finished or word == "finished"
-
-    @property
-    def alive(self) -> bool:
-        return self.process.poll() is None
-
-    def wait_until(self, condition: Callable[[], bool]) -> bool:
-        """Wait for a condition, the end of the process or the end of patience."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not condition() and self.alive and time.monotonic() < deadline:
-            time.sleep(0.01)
-        return condition()
-
-    def end(self) -> None:
-        """Leave nothing of the process behind."""
-        if self.alive:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        self.log.close()
-
-
 class Round:
     """One job, from the first record to the last."""
 
@@ -128,7 +74,7 @@ class Round:
     def run(self, lives: list[tuple[str, list[str]]], on_kill: Callable[[str], None]) -> None:
         """Lead through ``lives``, masters and kinds of strikes, then to the end, and compare."""
         for master, kinds in lives:
-            driver = Driver(self.root, master)
+            driver = Driver(self.root, "tests.faults.driver", str(self.root), master)
             try:
                 for kind in kinds:
                     if not self._strike(driver, kind, on_kill):
@@ -136,7 +82,7 @@ class Round:
             finally:
                 self._count(driver)
         (self.root / "stop").touch()
-        driver = Driver(self.root, lives[-1][0])
+        driver = Driver(self.root, "tests.faults.driver", str(self.root), lives[-1][0])
         ended = driver.wait_until(lambda: driver.finished)
         self._count(driver)
         if not ended:
@@ -194,7 +140,7 @@ def plan(kills: int, rng: random.Random) -> Iterator[list[tuple[str, list[str]]]
 
     Every kind gets its turn before any gets a second one.
     """
-    fatal, survived, cluster = (_dealt(rng, kinds) for kinds in (FATAL, SURVIVED, CLUSTER))
+    fatal, survived, cluster = (dealt(rng, kinds) for kinds in (FATAL, SURVIVED, CLUSTER))
     masters = cycle(MASTERS)
     while kills > 0:
         lives: list[tuple[str, list[str]]] = []
@@ -211,7 +157,8 @@ def plan(kills: int, rng: random.Random) -> Iterator[list[tuple[str, list[str]]]
         yield lives
 
 
-def _dealt(rng: random.Random, kinds: dict[str, Any]) -> Iterator[str]:
+def dealt(rng: random.Random, kinds: dict[str, Any]) -> Iterator[str]:
+    """Kinds without end, each once before any comes again."""
     decks = (rng.sample(list(kinds), len(kinds)) for _ in iter(int, 1))
     return chain.from_iterable(decks)
 
@@ -228,6 +175,14 @@ def soak(kills: int, seed: int, root: Path, on_kill: Callable[[str], None]) -> T
             if not tally.clean:
                 return tally
     return tally
+
+
+def show_kills(console: Console, kills: Counter[str]) -> None:
+    """How often there was which kind."""
+    table = Table("strike", "times", title="Kills by kind")
+    for kind, times in sorted(kills.items()):
+        table.add_row(kind, str(times))
+    console.print(table)
 
 
 def main() -> None:
@@ -249,10 +204,7 @@ def main() -> None:
                 console.print(f"{(time.monotonic() - began) / 60:5.1f} min  {kind}")
 
         tally = soak(options.kills, options.seed, root, on_kill)
-    table = Table("strike", "times", title="Kills by kind")
-    for kind, times in sorted(tally.kills.items()):
-        table.add_row(kind, str(times))
-    console.print(table)
+    show_kills(console, tally.kills)
     minutes = (time.monotonic() - began) / 60
     console.print(
         f"{tally.batches} micro-batches, {tally.restarts} restarts within a driver, "

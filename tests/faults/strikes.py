@@ -17,7 +17,7 @@ from pathlib import Path
 
 import psutil
 
-from scurry.common.fault_points import DRIVER_POINTS, WORKER_POINTS
+from scurry.common.fault_points import DRIVER_POINTS, SINK_POINTS, WORKER_POINTS
 
 PATIENCE_SECONDS = 60.0
 
@@ -189,6 +189,8 @@ FATAL: dict[str, Strike] = {
     "driver": kill_driver,
     **{f"driver {point}": at_point(point) for point in DRIVER_POINTS},
 }
+#: only where a job writes to Kafka, Postgres and files; these end the driver as well
+SINKS: dict[str, Strike] = {f"driver {point}": at_point(point) for point in SINK_POINTS}
 SURVIVED: dict[str, Strike] = {
     "worker": kill_worker,
     **{f"worker {point}": at_point(point) for point in WORKER_POINTS if point != "rebuild"},

@@ -20,7 +20,7 @@ import os
 import runpy
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 import click
@@ -94,6 +94,11 @@ def as_script(
     help="A configuration value; may be repeated.",
 )
 @click.option("--parallelism", type=click.IntRange(min=1), metavar="N", help="Default parallelism.")
+@click.option(
+    "--progress/--no-progress",
+    default=None,
+    help="Show how far jobs are, on stderr; by default if that is a terminal.",
+)
 @click.option("--traceback", "full", is_flag=True, help="Show the traceback of every error.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -101,6 +106,7 @@ def run(
     master: str | None,
     conf: dict[str, str],
     parallelism: int | None,
+    progress: bool | None,
     full: bool,
     file: Path,
     arguments: tuple[str, ...],
@@ -111,5 +117,17 @@ def run(
     """
     script = file.resolve()
     variables = settings(master, parallelism, conf)
-    with as_script(script, arguments, variables), readable_failures(script, full=full):
+    wanted = sys.stderr.isatty() if progress is None else progress
+    with (
+        as_script(script, arguments, variables),
+        readable_failures(script, full=full),
+        _status() if wanted else nullcontext(),
+    ):
         runpy.run_path(str(script), run_name="__main__")
+
+
+def _status() -> AbstractContextManager[None]:
+    # imported here, because other commands start faster without it
+    from scurry.cli.status import StatusLine
+
+    return StatusLine().shown()

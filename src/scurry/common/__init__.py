@@ -1,10 +1,14 @@
 """What all parts of Scurry share: rows, types, time, watermarks, configuration, job facts.
 
 Nothing here knows of streams, tables or Spark. The names are those of PyFlink's package of the same
-name, so that a program changes only its imports.
+name, so that a program changes only its imports. A few that PyFlink has here belong to formats;
+they are looked up when they are asked for.
 """
 
 from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
 
 from scurry.common.completable_future import CompletableFuture
 from scurry.common.config_options import ConfigOption, ConfigOptions
@@ -65,3 +69,15 @@ __all__ = [
     "WatermarkOutput",
     "WatermarkStrategy",
 ]
+
+_FORMATS = {
+    f"{form}Row{direction}Schema": f"scurry.datastream.formats.{form.lower()}"
+    for form in ("Avro", "Csv", "Json")
+    for direction in ("Deserialization", "Serialization")
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _FORMATS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_FORMATS[name]), name)

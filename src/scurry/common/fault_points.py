@@ -31,6 +31,10 @@ WORKER_POINTS = (
 #: committed; epoch written and only Spark's own commit missing
 DRIVER_POINTS = ("planned", "before-sinks", "between-sinks", "after-sinks", "after-epoch")
 
+#: on the driver, within a sink's commit: records and mark sent, the transaction still open; the
+#: same in a database; what a file sink will publish is written down and nothing of it published
+SINK_POINTS = ("kafka-transaction", "postgres-transaction", "file-manifest")
+
 
 #: on the driver, when a job starts with another parallelism: state dealt out; switched over
 RESCALE_POINTS = ("rescaling", "rescaled")

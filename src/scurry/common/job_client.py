@@ -11,6 +11,7 @@ from scurry.common.completable_future import CompletableFuture
 from scurry.common.job_execution_result import JobExecutionResult
 from scurry.common.job_id import JobID
 from scurry.common.job_status import JobStatus
+from scurry.common.waiting import Wait
 
 
 class RunningJob(Protocol):
@@ -35,6 +36,10 @@ class RunningJob(Protocol):
     @property
     def metrics(self) -> dict[str, dict[str, Any]]:
         """The metrics of functions so far, by operator and name."""
+
+    @property
+    def waiting(self) -> list[Wait]:
+        """The servers that the job waits for."""
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for the end; raise what made the job fail; False on a timeout."""
@@ -65,6 +70,11 @@ class JobClient:
                 status = JobStatus.CANCELED if self._cancelled else JobStatus.FINISHED
         return CompletableFuture.completed(status)
 
+    @property
+    def ended_well(self) -> bool:
+        """Whether the job has run to its end, neither failed nor cancelled."""
+        return self._job.ended and self._job.failure is None and not self._cancelled
+
     def cancel(self) -> CompletableFuture[None]:
         """Stop the job after its current micro-batch."""
         self._cancelled = True
@@ -80,6 +90,11 @@ class JobClient:
         the operator's name, then the metric's. Counters and gauges are numbers, summed over all
         instances; meters and distributions are statistics (:mod:`scurry.metrics`)."""
         return self._job.metrics
+
+    def get_waiting(self) -> list[Wait]:
+        """The servers that the running job cannot reach and waits for, with what it wants of them,
+        why it cannot have it, and since when; empty if all is well."""
+        return self._job.waiting
 
     def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
         """The result, once the job has ended."""

@@ -24,6 +24,7 @@ __all__ = [
     "BasicType",
     "BasicTypeInfo",
     "DateTypeInfo",
+    "InstantTypeInfo",
     "LocalTimeTypeInfo",
     "PickledBytesTypeInfo",
     "SqlTimeTypeInfo",
@@ -128,6 +129,75 @@ class BasicTypeInfo(TypeInformation):
 
     def __repr__(self) -> str:
         return f"Types.{self.label}()"
+
+    @staticmethod
+    def STRING_TYPE_INFO() -> BasicTypeInfo:
+        """A `str`."""
+        return BasicTypeInfo(BasicType.STRING)
+
+    @staticmethod
+    def BOOLEAN_TYPE_INFO() -> BasicTypeInfo:
+        """A `bool`."""
+        return BasicTypeInfo(BasicType.BOOLEAN)
+
+    @staticmethod
+    def BYTE_TYPE_INFO() -> BasicTypeInfo:
+        """An `int` of 8 bits."""
+        return BasicTypeInfo(BasicType.BYTE)
+
+    @staticmethod
+    def SHORT_TYPE_INFO() -> BasicTypeInfo:
+        """An `int` of 16 bits."""
+        return BasicTypeInfo(BasicType.SHORT)
+
+    @staticmethod
+    def INT_TYPE_INFO() -> BasicTypeInfo:
+        """An `int` of 32 bits."""
+        return BasicTypeInfo(BasicType.INT)
+
+    @staticmethod
+    def LONG_TYPE_INFO() -> BasicTypeInfo:
+        """An `int` of 64 bits."""
+        return BasicTypeInfo(BasicType.LONG)
+
+    @staticmethod
+    def FLOAT_TYPE_INFO() -> BasicTypeInfo:
+        """A `float` of 32 bits."""
+        return BasicTypeInfo(BasicType.FLOAT)
+
+    @staticmethod
+    def DOUBLE_TYPE_INFO() -> BasicTypeInfo:
+        """A `float` of 64 bits."""
+        return BasicTypeInfo(BasicType.DOUBLE)
+
+    @staticmethod
+    def CHAR_TYPE_INFO() -> BasicTypeInfo:
+        """A `str` of one character."""
+        return BasicTypeInfo(BasicType.CHAR)
+
+    @staticmethod
+    def BIG_INT_TYPE_INFO() -> BasicTypeInfo:
+        """An `int` without bounds."""
+        return BasicTypeInfo(BasicType.BIG_INT)
+
+    @staticmethod
+    def BIG_DEC_TYPE_INFO() -> BasicTypeInfo:
+        """A `decimal.Decimal`."""
+        return BasicTypeInfo(BasicType.BIG_DEC)
+
+    @staticmethod
+    def INSTANT_TYPE_INFO() -> InstantTypeInfo:
+        """An `Instant`."""
+        return InstantTypeInfo()
+
+
+class InstantTypeInfo(BasicTypeInfo):
+    """An `Instant`: a point in time, to the nanosecond."""
+
+    __slots__ = ()
+
+    def __init__(self, basic_type: BasicType = BasicType.INSTANT) -> None:
+        super().__init__(basic_type)
 
 
 class DateTypeInfo(TypeInformation):

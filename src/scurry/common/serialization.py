@@ -2,25 +2,38 @@
 
 A `SerializationSchema` makes one message out of one element, a `DeserializationSchema` does the
 reverse; brokers use them. An `Encoder` makes the piece of a file that stands for one element.
+
+Files of a format that holds many elements together are made by a `BulkWriterFactory`. Its writers
+make *segments*: complete files of the format that hold what one task got of one bucket in one
+micro-batch. Several segments can be joined into one file, which becomes a part file.
 """
 
 from __future__ import annotations
 
+import shutil
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from scurry.common.errors import ConfigurationError, TypeMismatchError
 from scurry.common.type_information import TypeInformation, describe
 from scurry.common.types import Row
 
 __all__ = [
+    "BulkWriterFactory",
     "ByteArraySchema",
     "DeserializationSchema",
     "Encoder",
     "RowFieldExtractorSchema",
+    "SegmentWriter",
     "SerializationSchema",
     "SimpleStringSchema",
 ]
+
+_COPY_BYTES = 4 << 20
 
 
 def _text(value: object) -> str:
@@ -139,3 +152,35 @@ class LineEncoder(Encoder):
 
     def encode(self, value: Any) -> bytes:
         return f"{_text(value)}\n".encode(self._charset)
+
+
+class SegmentWriter(ABC):
+    """Writes one segment."""
+
+    @abstractmethod
+    def write(self, rows: list[Any], columns: pa.RecordBatch | None) -> None:
+        """Append records; ``columns``, if given, are the same ones."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Finish the segment."""
+
+
+class BulkWriterFactory(ABC):
+    """Makes segments of one format, and joins them."""
+
+    #: how the names of such files end, unless the program says otherwise
+    suffix: str = ""
+    #: whether :meth:`SegmentWriter.write` has a use for columns
+    columnar: bool = False
+
+    @abstractmethod
+    def create(self, path: str) -> SegmentWriter:
+        """Begin a segment."""
+
+    def join(self, segments: Sequence[Path], target: Path) -> None:
+        """Make one file of several segments; here, by putting one behind the other."""
+        with target.open("wb") as file:
+            for segment in segments:
+                with segment.open("rb") as part:
+                    shutil.copyfileobj(part, file, _COPY_BYTES)

@@ -28,6 +28,7 @@ from scurry.common.scalar_types import (
     BasicType,
     BasicTypeInfo,
     DateTypeInfo,
+    InstantTypeInfo,
     LocalTimeTypeInfo,
     PickledBytesTypeInfo,
     SqlTimeTypeInfo,
@@ -49,6 +50,7 @@ __all__ = [
     "CompositeTypeInfo",
     "DataclassTypeInfo",
     "DateTypeInfo",
+    "InstantTypeInfo",
     "ListTypeInfo",
     "LocalTimeTypeInfo",
     "MapTypeInfo",
@@ -129,7 +131,7 @@ class Types:
     @staticmethod
     def INSTANT() -> TypeInformation:
         """An `Instant`."""
-        return BasicTypeInfo(BasicType.INSTANT)
+        return InstantTypeInfo()
 
     @staticmethod
     def SQL_DATE() -> TypeInformation:

@@ -16,6 +16,7 @@ from scurry.functions.dead_letters import DEAD_LETTER, DEAD_LETTERS, FAIL, Lette
 from scurry.plan.graph import Graph, producers
 from scurry.plan.nodes import (
     AllDeadLetters,
+    AsyncWait,
     BroadcastProcess,
     CoProcess,
     Filter,
@@ -50,6 +51,7 @@ _ABLE = (
     KeyedCoProcess,
     BroadcastProcess,
     KeyedBroadcastProcess,
+    AsyncWait,
 )
 
 
@@ -95,7 +97,8 @@ def _guarded(graph: Graph, policy: str) -> set[Node]:
             raise ProgramError(
                 f"on_error('dead-letter') was called on {node.name!r} ({node.location}), which "
                 "cannot tell which element made it fail. It can be called on map, flat_map, "
-                "filter, process, reduce, key_by and assign_timestamps_and_watermarks."
+                "filter, process, reduce, key_by, assign_timestamps_and_watermarks and on what "
+                "AsyncDataStream makes."
             )
     return found
 

@@ -1,8 +1,8 @@
 """Waiting for a server that is away for a while, and saying so.
 
 A database that restarts is no reason for a job to fail. What failed is tried again, at growing
-intervals, until it works or patience ends; the log tells when waiting begins, every half minute
-after that, and when it is over.
+intervals, until it works or patience ends. The log tells when waiting begins, every half minute
+after that, and when it is over; the job's progress shows it all the while.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from scurry.common.errors import JobError
+from scurry.common.waiting import Wait, current_board
 
 T = TypeVar("T")
 _log = logging.getLogger("scurry.connectors")
@@ -33,8 +34,10 @@ class Patience:
         seconds: float = DEFAULT_SECONDS,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
+        purpose: str = "",
     ) -> None:
         self._server = server
+        self._purpose = purpose
         self._seconds = seconds
         self._sleep = sleep
         self._clock = clock
@@ -42,6 +45,13 @@ class Patience:
     def call(self, action: Callable[[], T], passing: Callable[[Exception], bool]) -> T:
         """The result of ``action``, repeated for as long as it raises what ``passing`` says will
         pass, at most for the time that was given."""
+        try:
+            return self._call(action, passing)
+        finally:
+            current_board().clear(self)
+
+    def _call(self, action: Callable[[], T], passing: Callable[[Exception], bool]) -> T:
+        date = time.time()
         began: float | None = None
         said, pause = 0.0, _FIRST_PAUSE
         while True:
@@ -51,7 +61,9 @@ class Patience:
                 if not passing(failure):
                     raise
                 now = self._clock()
-                began = now if began is None else began
+                if began is None:
+                    began, date = now, time.time()
+                current_board().post(self, Wait(self._server, self._purpose, _line(failure), date))
                 if now - began >= self._seconds:
                     raise JobError(
                         f"{self._server} could not be reached for {self._seconds:g} s: "

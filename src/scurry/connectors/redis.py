@@ -94,7 +94,7 @@ class RedisSink(Sink):
         for message in messages:
             changes.update(message)
         if changes:
-            waiting = Patience(self._server, self._patience)
+            waiting = Patience(self._server, self._patience, purpose="write a micro-batch")
             try:
                 waiting.call(lambda: self._apply(batch_id, changes), _is_passing)
             except package().RedisError as failure:

@@ -71,7 +71,7 @@ class WebhookSink(Sink):
     def commit(self, batch_id: int, messages: list[Any]) -> None:
         ordered = sorted(messages, key=lambda message: message[0])
         rows = [_json(row) for _, part in ordered for row in part]
-        waiting = Patience(self._where, self._patience)
+        waiting = Patience(self._where, self._patience, purpose="post records")
         for number, at in enumerate(range(0, len(rows), self._max_records)):
             body = msgspec.json.encode(rows[at : at + self._max_records])
             request = urllib.request.Request(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scurry.datastream.broadcast_stream import BroadcastConnectedStream, BroadcastStream
+from scurry.datastream.cached_stream import CachedDataStream
 from scurry.datastream.closeable import CloseableIterator
 from scurry.datastream.connected_streams import ConnectedStreams
 from scurry.datastream.keyed_stream import KeyedStream
@@ -13,6 +14,7 @@ __all__ = [
     "AllWindowedStream",
     "BroadcastConnectedStream",
     "BroadcastStream",
+    "CachedDataStream",
     "CloseableIterator",
     "ConnectedStreams",
     "DataStream",

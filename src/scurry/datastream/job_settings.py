@@ -7,6 +7,7 @@ again, and change nothing; each says why.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from scurry.common.configuration import Configuration
@@ -107,3 +108,42 @@ class JobSettings:
     def get_default_local_parallelism(self) -> int:
         """What was set, or the number of cores of this machine."""
         return self._default_local_parallelism or os.cpu_count() or 1
+
+    def add_python_file(self, file_path: str) -> None:
+        """Let workers import a Python file, package directory or zip."""
+        _existing("add_python_file", file_path)
+        self._append(options.PYTHON_FILES, file_path)
+
+    def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
+        """Let workers find an archive unpacked: in the directory ``target_dir``, or one with the
+        archive's own name, below their working directory."""
+        _existing("add_python_archive", archive_path)
+        suffix = "" if target_dir is None else f"#{target_dir}"
+        self._append(options.PYTHON_ARCHIVES, archive_path + suffix)
+
+    def set_python_requirements(
+        self, requirements_file_path: str, requirements_cache_dir: str | None = None
+    ) -> None:
+        """Let workers import the packages that a requirements file names. They are installed on
+        the driver and sent along; with a directory of packages, nothing is downloaded."""
+        _existing("set_python_requirements", requirements_file_path)
+        value = requirements_file_path
+        if requirements_cache_dir is not None:
+            _existing("set_python_requirements", requirements_cache_dir)
+            value += f"#{requirements_cache_dir}"
+        self._configuration.set_string(options.PYTHON_REQUIREMENTS, value)
+
+    def set_python_executable(self, python_exec: str) -> None:
+        """Let workers run another interpreter: a path that exists on every machine, of this
+        interpreter's version, with Scurry and PySpark installed. It stays for later jobs of the
+        session."""
+        self._configuration.set_string(options.PYTHON_EXECUTABLE, python_exec)
+
+    def _append(self, key: str, item: str) -> None:
+        known = self._configuration.get_string(key, "")
+        self._configuration.set_string(key, f"{known},{item}" if known else item)
+
+
+def _existing(method: str, path: str) -> None:
+    if not Path(path).exists():
+        raise ProgramError(f"{method}: {path!r} does not exist.")

@@ -31,3 +31,9 @@ COMPACT_ABOVE = "scurry.state.compact-above"
 ON_ERROR = "scurry.on-error"
 #: Files, packages and archives that workers can import, separated by commas.
 PYTHON_FILES = "python.files"
+#: Archives that workers unpack, ``path#directory``, separated by commas.
+PYTHON_ARCHIVES = "python.archives"
+#: A requirements file, ``path`` or ``path#directory of packages``.
+PYTHON_REQUIREMENTS = "python.requirements"
+#: The interpreter that runs workers.
+PYTHON_EXECUTABLE = "python.executable"

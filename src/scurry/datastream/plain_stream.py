@@ -31,6 +31,7 @@ from scurry.windowing.assigners import WindowAssigner
 
 if TYPE_CHECKING:
     from scurry.datastream.broadcast_stream import BroadcastConnectedStream, BroadcastStream
+    from scurry.datastream.cached_stream import CachedDataStream
     from scurry.datastream.connected_streams import ConnectedStreams
     from scurry.datastream.keyed_stream import KeyedStream
     from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -350,6 +351,11 @@ class DataStream(Step):
         strategy: WatermarkStrategy = self._transformation.fields["strategy"]
         bound = strategy.future_bound
         return self._transformation if bound and bound[1] == tag.tag_id else source
+
+    def cache(self) -> CachedDataStream:
+        """The same stream, computed once: the first job that uses it keeps its records, later jobs
+        of this environment read them. For streams that end."""
+        return self._environment.cached(self)
 
     def sink_to(self, sink: Sink) -> DataStreamSink:
         """End the stream in a sink."""

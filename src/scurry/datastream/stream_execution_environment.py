@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar
 
 from scurry.common.configuration import Configuration
 from scurry.common.errors import (
@@ -21,6 +20,7 @@ from scurry.common.errors import (
     TypeMismatchError,
 )
 from scurry.common.execution_config import ExecutionConfig
+from scurry.common.io import InputFormat
 from scurry.common.job_client import JobClient
 from scurry.common.job_execution_result import JobExecutionResult
 from scurry.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
@@ -31,11 +31,12 @@ from scurry.compile.explain import describe_plan, explain
 from scurry.compile.job import CompiledJob, Settings, compile_job
 from scurry.connectors.collection import CollectionSource
 from scurry.datastream import options
+from scurry.datastream.cached_stream import CachedDataStream, StreamCache
 from scurry.datastream.checkpointing_mode import mode_of
 from scurry.datastream.execution_mode import RuntimeExecutionMode
 from scurry.datastream.job_settings import JobSettings
 from scurry.datastream.plain_stream import DataStream
-from scurry.datastream.transformation import Transformation, freeze
+from scurry.datastream.transformation import Transformation, freeze, inputs_of
 from scurry.functions.dead_letters import FAIL, POLICIES
 from scurry.functions.source import Source
 from scurry.plan import nodes
@@ -47,6 +48,8 @@ from scurry.state.backends import StateSettings
 class StreamExecutionEnvironment(JobSettings):
     """Builds streams from sources and runs what was built."""
 
+    _watcher: ClassVar[Callable[[Any], None] | None] = None
+
     def __init__(self, configuration: Configuration | None = None) -> None:
         self._configuration = Configuration()
         if configuration is not None:
@@ -54,6 +57,7 @@ class StreamExecutionEnvironment(JobSettings):
         self._read_environment()
         self._config = ExecutionConfig(self._configuration)
         self._sinks: list[Transformation] = []
+        self._caches: list[StreamCache] = []
         self._on_progress: Callable[[Any], None] | None = None
         self._restart_strategy: RestartStrategyConfiguration = RestartStrategies.fall_back_restart()
 
@@ -124,8 +128,15 @@ class StreamExecutionEnvironment(JobSettings):
         """The strategy that was set; one that leaves it to the configuration if none was."""
         return self._restart_strategy
 
+    @classmethod
+    def watch(cls, callback: Callable[[Any], None] | None) -> None:
+        """Have ``callback`` called with the progress of all jobs of this process that are started
+        from now on; None ends that."""
+        StreamExecutionEnvironment._watcher = callback
+
     def on_progress(self, callback: Callable[[Any], None]) -> None:
-        """Have ``callback`` called with the job's progress after every micro-batch."""
+        """Have ``callback`` called with the job's progress after every micro-batch, and every other
+        second while the job waits for a server: ``progress.waiting`` then says for which."""
         self._on_progress = callback
 
     def from_collection(
@@ -177,6 +188,15 @@ class StreamExecutionEnvironment(JobSettings):
             f"add_source needs a Source or a function that returns elements, got {source_func!r}."
         )
 
+    def create_input(
+        self, input_format: InputFormat, type_info: TypeInformation | None = None
+    ) -> DataStream:
+        """A stream of what an input format holds."""
+        if not isinstance(input_format, InputFormat):
+            raise ProgramError(f"create_input needs an InputFormat, got {input_format!r}.")
+        declared = type_info or input_format.get_produced_type()
+        return self.from_source(input_format.source(), None, "Custom File Source", declared)
+
     def _source(self, source: Source, name: str, declared: TypeInformation | None) -> DataStream:
         step = Transformation(nodes.Source, f"Source: {name}", (), declared, source=source)
         return DataStream(self, step)
@@ -185,6 +205,13 @@ class StreamExecutionEnvironment(JobSettings):
         """The stream of all elements that operators failed on, as :class:`DeadLetter`; see
         :mod:`scurry.functions.dead_letters`."""
         return DataStream(self, Transformation(nodes.AllDeadLetters, "Dead Letters"))
+
+    def cached(self, stream: DataStream) -> CachedDataStream:
+        """``stream`` with a cache of its own."""
+        found = CachedDataStream(self, stream._transformation)
+        found._cache = StreamCache(stream._transformation)
+        self._caches.append(found._cache)
+        return found
 
     def add_sink(self, step: Transformation) -> None:
         """A stream has ended in a sink."""
@@ -209,10 +236,26 @@ class StreamExecutionEnvironment(JobSettings):
         # PySpark is imported only when something really runs
         from scurry.compile.spark.launch import launch
 
-        job = self._compile(job_name)
-        running = launch(job, self._configuration, self._restart_strategy, self._on_progress)
+        unwritten = self._unwritten_caches()
+        job = self._compile(job_name, [cache.writer() for cache in unwritten])
+        running = launch(job, self._configuration, self._restart_strategy, self._told())
         self._sinks = []
-        return JobClient(running)
+        client = JobClient(running)
+        for cache in unwritten:
+            cache.written_by(client)
+        return client
+
+    def _told(self) -> Callable[[Any], None] | None:
+        """Whoever wants to know how far a job is."""
+        watcher, own = StreamExecutionEnvironment._watcher, self._on_progress
+        if watcher is None or own is None:
+            return own or watcher
+
+        def both(progress: Any) -> None:
+            own(progress)
+            watcher(progress)
+
+        return both
 
     def explain(self) -> str:
         """The program as a tree, with stages, lanes and uids."""
@@ -222,10 +265,30 @@ class StreamExecutionEnvironment(JobSettings):
         """The program as JSON: nodes with their inputs, stages and uids."""
         return describe_plan(self._compile(None))
 
-    def _compile(self, job_name: str | None) -> CompiledJob:
+    def _compile(
+        self, job_name: str | None, more_sinks: Sequence[Transformation] = ()
+    ) -> CompiledJob:
         name = job_name or str(self._configuration.get_string("pipeline.name", "Scurry job"))
-        graph = Graph.of(name, freeze(self._sinks))
+        graph = Graph.of(name, freeze([*self._sinks, *more_sinks], self._cached_steps()))
         return compile_job(graph, self._settings())
+
+    def _cached_steps(self) -> dict[Transformation, Transformation]:
+        """The steps whose records are kept, with the sources that read them."""
+        return {
+            cache.step: source for cache in self._caches if (source := cache.source()) is not None
+        }
+
+    def _unwritten_caches(self) -> list[StreamCache]:
+        """The caches of what the next job computes."""
+        instead = self._cached_steps()
+        reached: set[Transformation] = set()
+        ahead = list(self._sinks)
+        while ahead:
+            step = ahead.pop()
+            if step not in reached:
+                reached.add(step)
+                ahead += inputs_of(step, instead)
+        return [cache for cache in self._caches if cache.step in reached]
 
     def _settings(self) -> Settings:
         max_parallelism = self._config.get_max_parallelism()
@@ -266,17 +329,12 @@ class StreamExecutionEnvironment(JobSettings):
             )
         return policy
 
-    def add_python_file(self, file_path: str) -> None:
-        """Let workers import a Python file, package directory or zip."""
-        if not Path(file_path).exists():
-            raise ProgramError(f"add_python_file: {file_path!r} does not exist.")
-        known = self._configuration.get_string(options.PYTHON_FILES, "")
-        joined = f"{known},{file_path}" if known else file_path
-        self._configuration.set_string(options.PYTHON_FILES, joined)
-
     def close(self) -> None:
-        """Forget everything that was built and not run."""
+        """Forget everything that was built and not run, and what streams keep."""
         self._sinks = []
+        for cache in self._caches:
+            cache.invalidate()
+        self._caches = []
 
 
 def _type(declared: Any) -> TypeInformation | None:

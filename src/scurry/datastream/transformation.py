@@ -7,7 +7,7 @@ compiled. :func:`freeze` then turns steps into plan nodes.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import scurry
 from scurry.common.errors import ProgramError
 from scurry.common.type_information import TypeInformation
 from scurry.functions.dead_letters import POLICIES
-from scurry.plan.nodes import Node
+from scurry.plan.nodes import Node, SideOutput
 
 _PACKAGE = str(Path(scurry.__file__).parent)
 
@@ -86,15 +86,18 @@ class Transformation:
         self.on_error = policy
 
 
-def freeze(ends: Iterable[Transformation]) -> list[Node]:
-    """Plan nodes for ``ends`` and everything before them; a shared step becomes a shared node."""
+def freeze(
+    ends: Iterable[Transformation], instead: Mapping[Transformation, Transformation] | None = None
+) -> list[Node]:
+    """Plan nodes for ``ends`` and everything before them; a shared step becomes a shared node.
+    Where a step's own output is read, the step that ``instead`` has for it takes its place."""
     made: dict[Transformation, Node] = {}
 
     def node(step: Transformation) -> Node:
         if step not in made:
             made[step] = step.kind(
                 name=step.name,
-                inputs=tuple(node(source) for source in step.inputs),
+                inputs=tuple(map(node, inputs_of(step, instead or {}))),
                 uid=step.uid,
                 parallelism=step.parallelism,
                 max_parallelism=step.max_parallelism,
@@ -109,6 +112,15 @@ def freeze(ends: Iterable[Transformation]) -> list[Node]:
         return made[step]
 
     return [node(end) for end in ends]
+
+
+def inputs_of(
+    step: Transformation, instead: Mapping[Transformation, Transformation]
+) -> list[Transformation]:
+    """What a step reads; side outputs come from the very step that has them."""
+    if step.kind is SideOutput:
+        return list(step.inputs)
+    return [instead.get(source, source) for source in step.inputs]
 
 
 def caller() -> str:

@@ -36,6 +36,8 @@ class Flight:
     def __init__(self, rows: list[Any]) -> None:
         self.rows = rows
         self.results: list[Any] = [None] * len(rows)
+        #: what calls have raised, by record, if that does not end everything
+        self.failures: dict[int, Exception] = {}
         self.done: list[int] = []
 
 
@@ -59,8 +61,10 @@ class AsyncCalls:
         capacity: int,
         timeout_ms: int,
         retry: AsyncRetryStrategy,
+        tolerant: bool = False,
     ) -> None:
         self._function = function
+        self._tolerant = tolerant
         self._capacity = capacity
         self._timeout = timeout_ms / 1000
         self._retry = retry
@@ -163,14 +167,19 @@ class AsyncCalls:
                 value = flight.rows[at]
                 worker.since = now()
                 try:
-                    result = await call(value)
-                except BaseException:
-                    if not worker.expired:
+                    try:
+                        result = await call(value)
+                    except BaseException:
+                        if not worker.expired:
+                            raise
+                    if worker.expired:
+                        result = await self._too_late(worker, value)
+                    if type(result) is not list:
+                        result = _as_list(result, self._function)
+                except Exception as failure:
+                    if not self._tolerant:
                         raise
-                if worker.expired:
-                    result = await self._too_late(worker, value)
-                if type(result) is not list:
-                    result = _as_list(result, self._function)
+                    flight.failures[at], result = failure, []
                 flight.results[at] = result
                 flight.done.append(at)
                 self._open -= 1

@@ -25,6 +25,7 @@ from scurry.functions.contexts import FunctionContext, RuntimeContext
 from scurry.runtime.async_calls import AsyncCalls, Flight
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, Batch, Longs, pick
 from scurry.runtime.operator import TaskContext
+from scurry.runtime.poison import PoisonGuard, emit_letters, stamp_at
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.stateless import FunctionOperator
 from scurry.state.states import StateDescriptor
@@ -50,7 +51,7 @@ class RankedFlight(Flight):
     def __init__(self, batch: Batch, ranks: Longs, channel: str) -> None:
         super().__init__(batch.rows)
         self.channel = channel
-        self._batch = batch
+        self.batch = batch
         self._ranks = ranks
         self._ended = np.zeros(batch.size, dtype=bool)
         #: records whose calls have ended but whose turn has not come
@@ -69,8 +70,9 @@ class RankedFlight(Flight):
             return MAX_WATERMARK
         return int(self._ranks[np.argmin(self._ended)])
 
-    def take(self, limit: int) -> Batch:
-        """The results of records up to the rank ``limit`` that were not taken before."""
+    def take(self, limit: int) -> tuple[Batch, list[int]]:
+        """The results of records up to the rank ``limit`` that were not taken before, and which of
+        these records failed."""
         ranks = self._ranks[self._held]
         due = ranks <= limit
         ready = self._held[due][np.argsort(ranks[due], kind="stable")]
@@ -79,7 +81,8 @@ class RankedFlight(Flight):
         results = pick(self.results, ready)
         counts = np.fromiter(map(len, results), dtype=np.int64, count=len(results))
         rows = list(chain.from_iterable(results))
-        return self._batch.spread(rows, np.repeat(ready, counts))
+        failed = [at for at in ready.tolist() if at in self.failures] if self.failures else []
+        return self.batch.spread(rows, np.repeat(ready, counts)), failed
 
 
 class AsyncWaitOperator(FunctionOperator):
@@ -108,7 +111,10 @@ class AsyncWaitOperator(FunctionOperator):
         self._mark = MIN_WATERMARK
 
     def open(self, context: TaskContext) -> None:
-        self._calls = AsyncCalls(self.function, self._capacity, self._timeout_ms, self._retry)
+        self._calls = AsyncCalls(
+            *(self.function, self._capacity, self._timeout_ms, self._retry),
+            tolerant=self.spec.dead_letters,
+        )
         group = context.metrics.group(self.spec).add_group("async")
         self._timeouts, self._retries = group.counter("timeouts"), group.counter("retries")
         group.gauge("most_at_once", self._most_at_once)
@@ -153,8 +159,19 @@ class AsyncWaitOperator(FunctionOperator):
             if flight.lowest > limit:
                 break
             limit = min(limit, flight.look())
-            self._emit_conforming(flight.take(limit))
+            results, failed = flight.take(limit)
+            self._emit_conforming(results)
+            if failed:
+                self._emit_letters(flight, failed)
         self._flights = [flight for flight in self._flights if flight.left]
+
+    def _emit_letters(self, flight: RankedFlight, failed: list[int]) -> None:
+        guard, batch = PoisonGuard(self.spec, self.context), flight.batch
+        letters = [
+            guard.letter(flight.rows[at], flight.failures.pop(at), stamp_at(batch.ts, at))
+            for at in failed
+        ]
+        emit_letters(self, batch, letters, failed)
 
     def finish(self) -> None:
         calls = self._calls

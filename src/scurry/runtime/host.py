@@ -7,12 +7,13 @@ its chain, and sends on what comes out. Its state is then committed to the journ
 
 from __future__ import annotations
 
-import logging
+import time
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from scurry.common.fault_points import fault_point
+from scurry.common.waiting import Wait, current_board
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK
 from scurry.runtime.blobs import decode_batch
 from scurry.runtime.checkpointed import OperatorStates
@@ -28,7 +29,6 @@ from scurry.runtime.timers import PROCESSING, TimerQueue
 from scurry.state.journal import Journal
 from scurry.state.slot_store import SlotStore
 
-_log = logging.getLogger(__name__)
 #: Records handled between two chances to send something on.
 CHUNK_ROWS = 100_000
 
@@ -60,6 +60,7 @@ class SlotHost:
         self._senders = {source.uid for source in job.sources} | set(job.operators)
         self._gates: dict[str, InputGate] = {}
         self._opened = False
+        self._rebuild_began = 0.0
         store.on_rebuild = self._rebuilding
 
     def run(self, envelopes: Iterable[Envelope], journal: Journal) -> Iterator[Envelope]:
@@ -97,6 +98,9 @@ class SlotHost:
 
     def _begin(self, journal: Journal, tick: Tick) -> None:
         notes = self.store.begin(journal)
+        if self._rebuild_began:
+            self._rebuild_began = 0.0
+            current_board().clear(self)
         self._restore(notes)
         self._context.now = tick.now
         self._context.batch = tick.batch
@@ -107,12 +111,13 @@ class SlotHost:
         self.task.start_channel(str(self.slot))
 
     def _rebuilding(self, done: int, total: int) -> None:
+        if not self._rebuild_began:
+            self._rebuild_began = time.time()
         self._context.counters["state_rebuilt_bytes"] = done
-        if total and done * 10 // total != (done - 1) * 10 // total:
-            _log.info(
-                "Stage %d, slot %d: %d %% of %d MB of state read from the checkpoint",
-                *(self.stage, self.slot, done * 100 // total, total >> 20),
-            )
+        share = f"{done * 100 // max(total, 1)} % of {total / 1e6:.1f} MB read"
+        purpose = f"rebuild the state of stage {self.stage}, slot {self.slot}"
+        wait = Wait("the checkpoint", purpose, share, self._rebuild_began)
+        current_board().post(self, wait)
 
     def _run_operator(
         self, uid: str, arrivals: list[Arrival], ends: dict[str, Mark]

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from scurry.common import Encoder, Row, Types, WatermarkStrategy
-from scurry.common.errors import NotSupportedError, ProgramError, StateError, TypeMismatchError
+from scurry.common.errors import ProgramError, StateError, TypeMismatchError
 from scurry.common.watermark_strategy import TimestampAssigner
 from scurry.connectors.files.committer import FileCommitter
 from scurry.connectors.files.sink import FileSink
@@ -171,7 +171,7 @@ def test_parts_are_published_when_they_are_large_or_old(tmp_path: Path) -> None:
         part_size=10, rollover_interval=5000, inactivity_interval=2000
     )
     committer = FileCommitter(
-        tmp_path, JOB, sink._factory, policy, OutputFileConfig(), sink._run, lambda: now[0]
+        tmp_path, JOB, sink._factory, policy, OutputFileConfig(), sink._run, True, lambda: now[0]
     )
     committer.recover()
     writer = worker(sink)
@@ -280,8 +280,8 @@ def test_faults_in_the_settings(tmp_path: Path) -> None:
         FileSink.for_bulk_format(base, LINES)  # type: ignore[arg-type]
     with pytest.raises(ProgramError, match="would make hidden files"):
         OutputFileConfig.builder().with_part_prefix("_x").build()
-    with pytest.raises(NotSupportedError, match=r"Use with_rolling_policy"):
-        FileSink.for_row_format(base, LINES).enable_compact(None, None)
+    with pytest.raises(ProgramError, match="needs a FileCompactStrategy and a FileCompactor"):
+        FileSink.for_row_format(base, LINES).enable_compact(None, None)  # type: ignore[arg-type]
     with pytest.raises(ProgramError, match="needs a RollingPolicy"):
         FileSink.for_row_format(base, LINES).with_rolling_policy("daily")  # type: ignore[arg-type]
     with pytest.raises(ProgramError, match="needs a function, got 'country'"):

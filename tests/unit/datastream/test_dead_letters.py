@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from scurry.common import Configuration, Duration, WatermarkStrategy
+from scurry.common import Configuration, Duration, Time, WatermarkStrategy
 from scurry.common.errors import ConfigurationError, FunctionError, ProgramError
 from scurry.common.watermark_strategy import TimestampAssigner
 from scurry.datastream import (
+    AsyncDataStream,
+    AsyncFunction,
     BroadcastProcessFunction,
     CoMapFunction,
     CoProcessFunction,
@@ -95,6 +98,12 @@ class AsTimestamp(TimestampAssigner):
         return divide(value)
 
 
+class DivideLater(AsyncFunction):
+    async def async_invoke(self, value: Any) -> list[Any]:
+        await asyncio.sleep(0.001)
+        return [divide(value)]
+
+
 STRATEGY = WatermarkStrategy.for_bounded_out_of_orderness(
     Duration.of_millis(1000)
 ).with_timestamp_assigner(AsTimestamp())
@@ -109,6 +118,12 @@ KINDS: dict[str, Callable[[Any], Any]] = {
     "keyed map": lambda stream: stream.key_by(str).map(divide),
     "key selector": lambda stream: stream.key_by(divide).map(divide),
     "timestamps": lambda stream: stream.assign_timestamps_and_watermarks(STRATEGY).map(divide),
+    "async, ordered": lambda stream: AsyncDataStream.ordered_wait(
+        stream, DivideLater(), Time.seconds(5), 3
+    ),
+    "async, unordered": lambda stream: AsyncDataStream.unordered_wait(
+        stream, DivideLater(), Time.seconds(5), 3
+    ),
     "co-process": lambda stream: stream.connect(stream.filter(lambda v: False)).process(
         DivideBoth()
     ),
@@ -184,6 +199,25 @@ def test_one_operator_alone() -> None:
     run_local(env)
     assert results.values == GOOD
     assert letters.values == POISON
+
+
+def test_a_call_that_takes_too_long_is_a_letter() -> None:
+    class Slow(AsyncFunction):
+        async def async_invoke(self, value: int) -> list[int]:
+            await asyncio.sleep(0 if value % 2 else 60)
+            return [value]
+
+    env = environment()
+    results, letters = ListSink(), ListSink()
+    called = AsyncDataStream.unordered_wait(
+        env.from_collection([1, 2, 3, 4, 5]), Slow(), Time.milliseconds(50), 2
+    )
+    called.sink_to(results)
+    called.get_side_output(DEAD_LETTERS).sink_to(letters)
+    run_local(env, cuts=2)
+    assert sorted(results.values) == [1, 3, 5]
+    assert sorted(letter.element for letter in letters.values) == [2, 4]
+    assert all("TimeoutError" in letter.error for letter in letters.values)
 
 
 def test_letters_of_a_key_by() -> None:

@@ -85,7 +85,7 @@ class Attempt:
         max_records: int,
         trigger: str | None,
         stopping: threading.Event,
-        on_progress: Callable[[Progress], None] | None,
+        on_progress: Callable[[Progress], None],
     ) -> None:
         """Run until the sources end or ``stopping`` is set; raises what makes the query fail."""
         self._stopping = stopping
@@ -108,6 +108,7 @@ class Attempt:
                 sink.abort(self._handled + 1)
             raise (self._failure or failure) from None
         finally:
+            self._progress.board.wipe()
             self._planner.close()
 
     def _where_it_stands(self) -> Epoch | None:
@@ -184,8 +185,9 @@ class Attempt:
         try:
             if batch > 0 and self._planned < batch:
                 self._planner.committed()
-            self._await_plan(batch)
-            self._execute(frame, batch)
+            with self._progress.board:
+                self._await_plan(batch)
+                self._execute(frame, batch)
         except QueryStopped:
             raise
         except BaseException as failure:
@@ -240,8 +242,7 @@ class Attempt:
         self._planner.observe(self._progress.last)
         self._progress.gauges.update(self._planner.gauges())
         self._handled = batch
-        if self._on_progress is not None:
-            self._on_progress(self._progress)
+        self._on_progress(self._progress)
 
 
 class _Ingress:

@@ -220,7 +220,7 @@ class JobDirectory:
             if place not in homes:
                 shutil.rmtree(place, ignore_errors=True)
         if self.root not in homes:
-            for part in ("spark", "plans", "epochs"):
+            for part in ("spark", "plans", "epochs", "waiting"):
                 shutil.rmtree(self.root / part, ignore_errors=True)
 
     def _settle_in(self) -> None:

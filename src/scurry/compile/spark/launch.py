@@ -8,6 +8,7 @@ from scurry.common.configuration import Configuration
 from scurry.common.restart_strategy import RestartStrategyConfiguration
 from scurry.compile.job import CompiledJob
 from scurry.compile.restarts import restarts_of
+from scurry.compile.spark.dependencies import provide
 from scurry.compile.spark.progress import Progress
 from scurry.compile.spark.runner import SparkJob
 from scurry.compile.spark.session import obtain_session
@@ -25,8 +26,7 @@ def launch(
     settings = configuration.to_dict()
     for_spark = {key: value for key, value in settings.items() if key.startswith("spark.")}
     session = obtain_session(for_spark)
-    for path in filter(None, settings.get("python.files", "").split(",")):
-        session.sparkContext.addPyFile(path)
+    dependencies = provide(session.sparkContext, configuration)
     interval = configuration.get_duration("execution.checkpointing.interval", None)
     running = SparkJob(
         session,
@@ -38,6 +38,7 @@ def launch(
         restarts=restarts_of(strategy, configuration),
         trigger=None if interval is None else f"{interval} milliseconds",
         on_progress=on_progress,
+        dependencies=dependencies,
     )
     running.start()
     return running

@@ -6,12 +6,13 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from scurry.common.waiting import Wait, WaitBoard
 from scurry.runtime.metrics import MetricTotals
 
 
 @dataclass
 class Progress:
-    """A snapshot of a running job, renewed after every micro-batch."""
+    """A snapshot of a running job, renewed after every micro-batch, and while it has to wait."""
 
     batch: int = -1
     started: float = field(default_factory=time.time)
@@ -30,6 +31,11 @@ class Progress:
     #: how often the job started again, and the failure before the last time
     restarts: int = 0
     last_failure: str = ""
+
+    #: the servers that the job waits for at this moment, each with what for, why, and since when
+    waiting: list[Wait] = field(default_factory=list)
+    #: where what runs on the driver says that it waits
+    board: WaitBoard = field(default_factory=WaitBoard, repr=False)
 
     @property
     def records_read(self) -> int:

@@ -40,13 +40,15 @@ _gathered = msgspec.msgpack.Decoder(Gathered)
 _ENTRIES_AT_ONCE = "4"
 
 
-def rescale(session: SparkSession, directory: JobDirectory, job: JobSpec) -> None:
+def rescale(
+    session: SparkSession, directory: JobDirectory, job: JobSpec, payload: JobPayload
+) -> None:
     """Make a generation for the parallelism of ``job`` out of the last committed micro-batch, and
-    put it into force."""
+    put it into force; ``payload`` brings the job's classes to the workers."""
     made = directory.draft(job)
     before, last = directory.durable()
     if last >= 0:
-        _deal_out_state(session, directory, before, made, job)
+        _deal_out_state(session, directory, before, made, job, payload)
     _carry_over(directory, made, job)
     fault_point("rescaling")
     directory.switch_to(made)
@@ -74,6 +76,7 @@ def _deal_out_state(
     before: Generation,
     made: Generation,
     job: JobSpec,
+    payload: JobPayload,
 ) -> None:
     own = query_session(session, before.parallelism)
     own.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", _ENTRIES_AT_ONCE)
@@ -81,7 +84,6 @@ def _deal_out_state(
     checkpoint = str(directory.home_of(before) / "spark")
     state = str(directory.home_of(made) / "state")
     slots = {route: slot for slot, route in enumerate(route_values(before.parallelism))}
-    payload = JobPayload(job, "", [], "")
     for operator in range(len(job.stages)):
         heads: dict[int, Head] = {
             slots[row.key.slot]: decode_head(bytes(row.value.content))

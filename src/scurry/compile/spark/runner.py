@@ -19,15 +19,18 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from scurry.common.waiting import Wait
 from scurry.compile.job import CompiledJob
 from scurry.compile.restarts import Restarts
 from scurry.compile.spark.attempt import Attempt
 from scurry.compile.spark.checkpoint import JobDirectory
+from scurry.compile.spark.dependencies import NOTHING, Dependencies
 from scurry.compile.spark.failures import as_scurry_error
 from scurry.compile.spark.progress import Progress
 from scurry.compile.spark.rescale import rescale
 from scurry.compile.spark.routes import route_values
 from scurry.compile.spark.session import query_session
+from scurry.compile.spark.waits import ProgressTeller, notes_beside
 from scurry.compile.spark.worker import JobPayload, local_root
 from scurry.functions.sink import Sink
 from scurry.plan.nodes import Sink as SinkNode
@@ -47,13 +50,16 @@ class SparkJob:
         trigger: str | None = None,
         restarts: Restarts | None = None,
         on_progress: Callable[[Progress], None] | None = None,
+        dependencies: Dependencies | None = None,
     ) -> None:
         self.progress = Progress()
-        self._on_progress = on_progress
+        self._dependencies = dependencies or NOTHING
         self._trigger = trigger
         self._restarts = restarts or Restarts()
         self._temporary = directory is None
         self._directory = JobDirectory(directory or tempfile.mkdtemp(prefix="scurry-job-"))
+        notes = notes_beside(str(self._directory.plans))
+        self._teller = ProgressTeller(self.progress, notes, on_progress)
         self._spec = replace(
             job.spec,
             run_id=uuid.uuid4().hex,
@@ -107,15 +113,23 @@ class SparkJob:
         return dict(self.progress.counters)
 
     @property
+    def waiting(self) -> list[Wait]:
+        """The servers that the job waits for."""
+        return list(self.progress.waiting)
+
+    @property
     def metrics(self) -> dict[str, dict[str, Any]]:
         """The metrics of functions so far, by operator and name."""
         return self.progress.metrics.by_operator(self._spec.operators)
 
     def _run(self) -> None:
+        self._teller.start()
         try:
-            while not self._attempt():
-                pass
+            with self.progress.board:
+                while not self._attempt():
+                    pass
         finally:
+            self._teller.close()
             self._finish()
 
     def _attempt(self) -> bool:
@@ -124,16 +138,19 @@ class SparkJob:
             spec = replace(self._spec, run_id=uuid.uuid4().hex)
             routes = route_values(spec.parallelism)
             if not self._directory.generation.fits(spec):
-                rescale(self._session, self._directory, spec)
+                loader = JobPayload(spec, self._checkpoint_id, [], "", self._dependencies)
+                rescale(self._session, self._directory, spec, loader)
+                self._teller.notes = notes_beside(str(self._directory.plans))
             payload = JobPayload(
                 *(spec, self._checkpoint_id, routes, str(self._directory.plans)),
+                self._dependencies,
                 first=self._directory.generation.first,
                 initial_state=self._directory.initial_state,
             )
             attempt = Attempt(
                 self._session, spec, payload, self._directory, self._sinks, self.progress
             )
-            attempt.run(self._max_records, self._trigger, self._stopping, self._on_progress)
+            attempt.run(self._max_records, self._trigger, self._stopping, self._teller.tell)
             return True
         except BaseException as failure:
             pause = None if self._stopping.is_set() else self._restarts.after(failure)

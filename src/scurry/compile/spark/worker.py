@@ -23,7 +23,9 @@ import cloudpickle
 import pyarrow as pa
 
 from scurry.common.errors import FunctionError, StateError
+from scurry.compile.spark.dependencies import NOTHING, Dependencies
 from scurry.compile.spark.initial_state import InitialState
+from scurry.compile.spark.waits import NoteBoard, notes_beside
 from scurry.runtime.envelope import Envelope
 from scurry.runtime.host import SlotHost
 from scurry.runtime.ingress import IngressTask, decode_plan, plan_file
@@ -61,9 +63,11 @@ class JobPayload:
         checkpoint_id: str,
         routes: list[int],
         plans: str,
+        dependencies: Dependencies = NOTHING,
         first: int = 0,
         initial_state: str = "",
     ) -> None:
+        self.dependencies = dependencies
         self.content = cloudpickle.dumps(job, protocol=5)
         self.checkpoint_id = checkpoint_id
         self.run_id = job.run_id
@@ -82,6 +86,7 @@ class JobPayload:
         for entry in self.sys_path:
             if entry not in sys.path:
                 sys.path.append(entry)
+        self.dependencies.prepare()
         # batches are full of small tuples: at the usual pace a third of the time goes into
         # looking for cycles among them
         gc.set_threshold(100_000, 50, 100)
@@ -147,7 +152,8 @@ def run_ingress(payload: JobPayload, batch: int, number: int) -> Iterator[Envelo
         if task is None or run_id != payload.run_id or task.stale(plan):
             task = IngressTask(payload.load(), number)
             _ingress[home] = (payload.run_id, task)
-        yield from task.run(plan)
+        with NoteBoard(notes_beside(payload.plans)):
+            yield from task.run(plan)
     except FunctionError as failure:
         _ingress.pop(home, None)
         raise WorkerFailure(f"{failure.to_wire()} {failure}") from failure
@@ -172,7 +178,8 @@ def run_host(
                 store.initial = InitialState(payload.initial_state, stage, slot).fill
             host = SlotHost(job, stage, slot, store)
             _hosts[place] = (payload.run_id, host)
-        yield from host.run(envelopes, journal)
+        with NoteBoard(notes_beside(payload.plans)):
+            yield from host.run(envelopes, journal)
     except FunctionError as failure:
         _hosts.pop(place, None)
         raise WorkerFailure(f"{failure.to_wire()} {failure}") from failure

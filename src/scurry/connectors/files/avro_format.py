@@ -47,6 +47,12 @@ class AvroSchema:
     def __str__(self) -> str:
         return self._text
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AvroSchema) and self._text == other._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return AvroSchema.parse_string, (self._text,)
 

@@ -27,8 +27,9 @@ from pathlib import Path
 import msgspec
 
 from scurry.common.errors import StateError
+from scurry.common.fault_points import fault_point
+from scurry.common.serialization import BulkWriterFactory
 from scurry.connectors.files.rolling import OutputFileConfig, RollingPolicy
-from scurry.connectors.files.writers import BulkWriterFactory
 from scurry.functions.sink import CommitterContext
 
 
@@ -39,6 +40,8 @@ class Pending(msgspec.Struct):
     size: int = 0
     created: int = 0
     changed: int = 0
+    #: the first micro-batch they hold records of
+    batch: int = 0
 
 
 class Manifest(msgspec.Struct):
@@ -75,6 +78,7 @@ class FileCommitter:
         policy: RollingPolicy,
         names: OutputFileConfig,
         run: str,
+        joins: bool = True,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._base = base
@@ -82,6 +86,7 @@ class FileCommitter:
         self._factory = factory
         self._policy = policy
         self._names = names
+        self._joins = joins and policy.part_size != 0
         self._clock = clock
         self._lock = threading.Lock()
         name = f"{context.checkpoint_id}/{context.uid}".encode()
@@ -124,10 +129,11 @@ class FileCommitter:
                 self._publish()
                 return
             now = int(self._clock() * 1000)
-            if not segments and not any(map(self._due, pending, repeat(now))):
+            if not segments and not any(map(self._due, pending, repeat(now), repeat(batch))):
                 return
             for bucket, name, size in segments:
-                held = self._manifest.pending.setdefault(bucket, Pending(created=now))
+                fresh = Pending(created=now, batch=batch)
+                held = self._manifest.pending.setdefault(bucket, fresh)
                 held.segments.append(name)
                 held.size += size
                 held.changed = now
@@ -138,8 +144,8 @@ class FileCommitter:
         """Publish what is due by now, or with ``final`` everything."""
         with self._lock:
             now = int(self._clock() * 1000)
-            due = [h for h in self._manifest.pending.values() if final or self._due(h, now)]
-            if due:
+            pending, batch = self._manifest.pending.values(), self._manifest.batch
+            if pending and (final or any(map(self._due, pending, repeat(now), repeat(batch)))):
                 self._roll(now, final)
 
     def close(self) -> None:
@@ -148,24 +154,27 @@ class FileCommitter:
         with self._lock:
             shutil.rmtree(self._root / self._run, ignore_errors=True)
 
-    def _due(self, held: Pending, now: int) -> bool:
-        return self._policy.is_due(held.size, held.created, held.changed, now)
+    def _due(self, held: Pending, now: int, batch: int) -> bool:
+        passed = batch - held.batch + 1
+        return self._policy.is_due(held.size, held.created, held.changed, now, passed)
 
     def _roll(self, now: int, final: bool) -> None:
         manifest = self._manifest
         joined: list[str] = []
         manifest.publish = []
         for bucket, held in list(manifest.pending.items()):
-            if not final and not self._due(held, now):
+            if not final and not self._due(held, now, manifest.batch):
                 continue
             del manifest.pending[bucket]
             batches = [held.segments]
-            if len(held.segments) > 1 and self._policy.part_size == 0:
+            if len(held.segments) > 1 and not self._joins:
                 batches = [[segment] for segment in held.segments]
             for segments in batches:
                 manifest.publish.append(self._prepare(bucket, segments))
                 joined += segments if len(segments) > 1 else []
         self._save()
+        if manifest.publish:
+            fault_point("file-manifest")
         self._publish()
         for name in joined:
             (self._root / name).unlink(missing_ok=True)

@@ -40,8 +40,9 @@ class RollingPolicy:
         """Finish all part files with every micro-batch."""
         return OnCheckpointRollingPolicy(0, 0, 0)
 
-    def is_due(self, size: int, created: int, changed: int, now: int) -> bool:
-        """Whether a part of that size and age is finished."""
+    def is_due(self, size: int, created: int, changed: int, now: int, batches: int = 1) -> bool:
+        """Whether a part of that size and age, with records of so many micro-batches, is
+        finished."""
         return (
             size >= self.part_size
             or now - created >= self.rollover_interval
@@ -74,9 +75,9 @@ class OutputFileConfig:
             raise ProgramError(f"OutputFileConfig: the suffix {self.part_suffix!r} has a '/'.")
 
     @staticmethod
-    def builder() -> OutputFileConfigBuilder:
+    def builder() -> OutputFileConfig.OutputFileConfigBuilder:
         """Begin with ``part`` and no suffix."""
-        return OutputFileConfigBuilder()
+        return OutputFileConfig.OutputFileConfigBuilder()
 
     def get_part_prefix(self) -> str:
         """How names begin."""
@@ -86,24 +87,23 @@ class OutputFileConfig:
         """How names end."""
         return self.part_suffix
 
+    class OutputFileConfigBuilder:
+        """Gathers prefix and suffix."""
 
-class OutputFileConfigBuilder:
-    """Gathers prefix and suffix."""
+        def __init__(self) -> None:
+            self._prefix = "part"
+            self._suffix = ""
 
-    def __init__(self) -> None:
-        self._prefix = "part"
-        self._suffix = ""
+        def with_part_prefix(self, prefix: str) -> OutputFileConfig.OutputFileConfigBuilder:
+            """Let names begin with ``prefix``."""
+            self._prefix = prefix
+            return self
 
-    def with_part_prefix(self, prefix: str) -> OutputFileConfigBuilder:
-        """Let names begin with ``prefix``."""
-        self._prefix = prefix
-        return self
+        def with_part_suffix(self, suffix: str) -> OutputFileConfig.OutputFileConfigBuilder:
+            """Let names end with ``suffix``."""
+            self._suffix = suffix
+            return self
 
-    def with_part_suffix(self, suffix: str) -> OutputFileConfigBuilder:
-        """Let names end with ``suffix``."""
-        self._suffix = suffix
-        return self
-
-    def build(self) -> OutputFileConfig:
-        """The finished configuration."""
-        return OutputFileConfig(self._prefix, self._suffix)
+        def build(self) -> OutputFileConfig:
+            """The finished configuration."""
+            return OutputFileConfig(self._prefix, self._suffix)

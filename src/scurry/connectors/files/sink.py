@@ -11,21 +11,22 @@ import os
 import threading
 import uuid
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from scurry.common.errors import NotSupportedError, ProgramError
-from scurry.common.serialization import Encoder
+from scurry.common.errors import ProgramError
+from scurry.common.serialization import BulkWriterFactory, Encoder, SegmentWriter
 from scurry.connectors.files.buckets import BucketAssigner
 from scurry.connectors.files.committer import FileCommitter, Segment, hidden_root
+from scurry.connectors.files.compaction import FileCompactor, FileCompactStrategy
 from scurry.connectors.files.listing import local_path
 from scurry.connectors.files.rolling import (
     OnCheckpointRollingPolicy,
     OutputFileConfig,
     RollingPolicy,
 )
-from scurry.connectors.files.writers import BulkWriterFactory, EncoderFactory, SegmentWriter
+from scurry.connectors.files.writers import EncoderFactory
 from scurry.functions.sink import (
     CommitterContext,
     Records,
@@ -41,6 +42,11 @@ class FileSink(Sink):
     """Writes records to files below a path; made with :meth:`for_row_format` or
     :meth:`for_bulk_format`."""
 
+    #: one class does for all formats
+    BaseBuilder: ClassVar[type[FileSinkBuilder]]
+    RowFormatBuilder: ClassVar[type[FileSinkBuilder]]
+    BulkFormatBuilder: ClassVar[type[FileSinkBuilder]]
+
     def __init__(
         self,
         base_path: str,
@@ -49,6 +55,7 @@ class FileSink(Sink):
         policy: RollingPolicy,
         names: OutputFileConfig,
         check_interval: int = _CHECK_INTERVAL,
+        joins: bool = True,
     ) -> None:
         self._base = Path(local_path(base_path))
         self._factory = factory
@@ -56,19 +63,19 @@ class FileSink(Sink):
         self._policy = policy
         self._names = names
         self._check_interval = check_interval
+        self._joins = joins
         self._run = f"run-{uuid.uuid4().hex}"
         self._committer: FileCommitter | None = None
         self._ended = threading.Event()
 
-    @staticmethod
-    def for_row_format(base_path: str, encoder: Encoder) -> FileSinkBuilder:
+    @classmethod
+    def for_row_format(cls, base_path: str, encoder: Encoder) -> FileSinkBuilder:
         """Write records one after the other, as ``encoder`` says."""
-        return FileSinkBuilder(
-            base_path, EncoderFactory(encoder), RollingPolicy.default_rolling_policy()
-        )
+        policy = RollingPolicy.default_rolling_policy()
+        return cls.BaseBuilder(base_path, EncoderFactory(encoder), policy, cls)
 
-    @staticmethod
-    def for_bulk_format(base_path: str, writer_factory: BulkWriterFactory) -> FileSinkBuilder:
+    @classmethod
+    def for_bulk_format(cls, base_path: str, writer_factory: BulkWriterFactory) -> FileSinkBuilder:
         """Write files such as Parquet, whose records belong together."""
         if not isinstance(writer_factory, BulkWriterFactory):
             raise ProgramError(
@@ -76,7 +83,7 @@ class FileSink(Sink):
                 f"got {writer_factory!r}."
             )
         policy = RollingPolicy.on_checkpoint_rolling_policy()
-        return FileSinkBuilder(base_path, writer_factory, policy)
+        return cls.BaseBuilder(base_path, writer_factory, policy, cls)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_committer": None, "_ended": None}
@@ -87,7 +94,7 @@ class FileSink(Sink):
     def start(self, context: CommitterContext) -> None:
         self._ended.set()
         self._committer = FileCommitter(
-            self._base, context, self._factory, self._policy, self._names, self._run
+            self._base, context, self._factory, self._policy, self._names, self._run, self._joins
         )
         self._ended = threading.Event()
         if not isinstance(self._policy, OnCheckpointRollingPolicy):
@@ -185,7 +192,15 @@ class _FileWriter(SinkWriter):
 class FileSinkBuilder:
     """Gathers the settings of a :class:`FileSink`."""
 
-    def __init__(self, base_path: str, factory: BulkWriterFactory, policy: RollingPolicy) -> None:
+    def __init__(
+        self,
+        base_path: str,
+        factory: BulkWriterFactory,
+        policy: RollingPolicy,
+        kind: type[FileSink] = FileSink,
+    ) -> None:
+        self._kind = kind
+        self._compact: tuple[FileCompactStrategy, FileCompactor] | None = None
         self._base_path = base_path
         self._factory = factory
         self._policy = policy
@@ -220,25 +235,57 @@ class FileSinkBuilder:
         self._names = output_file_config
         return self
 
-    def enable_compact(self, strategy: Any, compactor: Any) -> FileSinkBuilder:
-        """Small files are not made larger afterwards; a rolling policy makes them large at once."""
-        raise NotSupportedError(
-            "FileSink.enable_compact: Scurry gathers the records of many micro-batches before it "
-            "publishes a part file. Use with_rolling_policy(RollingPolicy.default_rolling_policy("
-            "part_size=..., rollover_interval=...)), also for bulk formats."
-        )
+    def enable_compact(
+        self, strategy: FileCompactStrategy, compactor: FileCompactor
+    ) -> FileSinkBuilder:
+        """Join the files of several micro-batches before readers see them; ``strategy`` then says
+        when, in place of a rolling policy."""
+        if not isinstance(strategy, FileCompactStrategy) or not isinstance(
+            compactor, FileCompactor
+        ):
+            raise ProgramError(
+                "enable_compact needs a FileCompactStrategy and a FileCompactor, got "
+                f"{strategy!r} and {compactor!r}."
+            )
+        self._compact = (strategy, compactor)
+        return self
 
     def disable_compact(self) -> FileSinkBuilder:
-        """Nothing to switch off."""
+        """Leave files as the rolling policy makes them."""
+        self._compact = None
         return self
 
     def build(self) -> FileSink:
         """The finished sink."""
-        return FileSink(
+        factory, policy, joins = self._factory, self._policy, True
+        if self._compact is not None:
+            policy, compactor = self._compact
+            factory, joins = compactor.applied_to(factory), compactor.joins
+        return self._kind(
             self._base_path,
-            self._factory,
+            factory,
             self._assigner,
-            self._policy,
+            policy,
             self._names,
             self._check_interval,
+            joins,
         )
+
+
+FileSink.BaseBuilder = FileSink.RowFormatBuilder = FileSink.BulkFormatBuilder = FileSinkBuilder
+
+
+class StreamingFileSinkBuilder(FileSinkBuilder):
+    """Gathers the settings of a :class:`StreamingFileSink`."""
+
+    def with_rolling_policy(self, policy: RollingPolicy) -> FileSinkBuilder:
+        """When a part file is finished."""
+        return super().with_rolling_policy(policy)
+
+
+class StreamingFileSink(FileSink):
+    """The older name of :class:`FileSink`, for ``add_sink``."""
+
+    BaseBuilder = StreamingFileSinkBuilder
+    DefaultRowFormatBuilder = StreamingFileSinkBuilder
+    DefaultBulkFormatBuilder = StreamingFileSinkBuilder

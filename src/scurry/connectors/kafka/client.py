@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from scurry.common.errors import ConfigurationError
+from scurry.common.waiting import Wait, current_board
 
 log = logging.getLogger("scurry.kafka")
 
@@ -135,6 +136,7 @@ class Patience:
         self._servers = servers
         self._purpose = purpose
         self._since: float | None = None
+        self._date = 0.0
         self._spoken: float | None = None
 
     @property
@@ -146,7 +148,9 @@ class Patience:
         """Nothing has come of an attempt."""
         now = time.monotonic()
         if self._since is None:
-            self._since = now
+            self._since, self._date = now, time.time()
+        wait = Wait(f"Kafka at {self._servers}", self._purpose, reason, self._date)
+        current_board().post(self, wait)
         silent = now - (self._since if self._spoken is None else self._spoken)
         if silent >= (_QUIET_SECONDS if self._spoken is None else _REPEAT_SECONDS):
             self._spoken = now
@@ -163,6 +167,8 @@ class Patience:
         if self._spoken is not None and self._since is not None:
             waited = time.monotonic() - self._since
             log.warning("Kafka at %s is back after %.0f s", self._servers, waited)
+        if self._since is not None:
+            current_board().clear(self)
         self._since = self._spoken = None
 
 

@@ -17,6 +17,7 @@ import time
 from typing import Any
 
 from scurry.common.errors import JobError
+from scurry.common.fault_points import fault_point
 from scurry.connectors.kafka.client import (
     ClientSettings,
     Patience,
@@ -141,6 +142,7 @@ class BatchTransactions:
         mark = TopicPartition(parts[0].some_topic, 0, batch_id + 1, self._checkpoint_id)
         group = self._consumer.consumer_group_metadata()
         self._patiently(producer.send_offsets_to_transaction, [mark], group)
+        fault_point("kafka-transaction")
         self._patiently(producer.commit_transaction)
 
     def _patiently(self, call: Any, *arguments: Any) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from scurry.common.errors import JobError
+from scurry.common.fault_points import fault_point
 from scurry.connectors.postgres.connection import Connector, driver
 from scurry.functions.sink import CommitterContext
 
@@ -70,6 +71,7 @@ class BatchCommits:
         work(connection)
         update = sql.SQL("UPDATE {} SET batch = %s, changed = now() WHERE sink = %s")
         connection.execute(update.format(self._table), [batch, self._name])
+        fault_point("postgres-transaction")
         return True
 
     def _guarded(self, work: Callable[[psycopg.Connection[Any]], Any]) -> Any:

@@ -56,10 +56,12 @@ def is_passing(failure: Exception) -> bool:
 class Connector:
     """One connection, made again when it is lost."""
 
-    def __init__(self, dsn: str, patience_seconds: float = DEFAULT_SECONDS) -> None:
+    def __init__(
+        self, dsn: str, patience_seconds: float = DEFAULT_SECONDS, purpose: str = ""
+    ) -> None:
         self.server = server_of(dsn)
         self._dsn = dsn
-        self._patience = Patience(self.server, patience_seconds)
+        self._patience = Patience(self.server, patience_seconds, purpose=purpose)
         self._connection: psycopg.Connection[Any] | None = None
 
     def run(self, work: Callable[[psycopg.Connection[Any]], T]) -> T:

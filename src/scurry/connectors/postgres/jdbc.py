@@ -195,7 +195,7 @@ class JdbcSink(Sink):
         return _Values(self._type)
 
     def start(self, context: CommitterContext) -> None:
-        self._connector = Connector(self._dsn, DEFAULT_SECONDS)
+        self._connector = Connector(self._dsn, DEFAULT_SECONDS, "write a micro-batch")
         what = f"JdbcSink {self._statement!r}"
         self._commits = BatchCommits(self._connector, context, what, COMMITS_TABLE)
 

@@ -104,7 +104,8 @@ class PostgresSink(Sink):
         return _UpsertWriter(context, self._columns, self._key)
 
     def start(self, context: CommitterContext) -> None:
-        self._connector = Connector(self._dsn, self._patience_seconds)
+        purpose = f"write a micro-batch to {self._table}"
+        self._connector = Connector(self._dsn, self._patience_seconds, purpose)
         what = f"PostgresSink into {self._table!r} ({self._server})"
         self._commits = BatchCommits(self._connector, context, what, self._commits_table)
 

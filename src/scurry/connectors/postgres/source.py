@@ -101,7 +101,7 @@ class PostgresSource(Source):
         return self._type
 
     def _connector(self) -> Connector:
-        return Connector(self._dsn, self._patience_seconds)
+        return Connector(self._dsn, self._patience_seconds, "read a query")
 
     def enumerator(self, parallelism: int) -> SourceEnumerator:
         if self._column is None:

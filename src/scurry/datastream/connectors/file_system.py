@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from scurry.common.serialization import BulkWriterFactory
 from scurry.connectors.files.buckets import BucketAssigner
+from scurry.connectors.files.compaction import FileCompactor, FileCompactStrategy
 from scurry.connectors.files.formats import BulkFormat, FileDeadLetter, StreamFormat
 from scurry.connectors.files.rolling import (
     DefaultRollingPolicy,
@@ -10,14 +12,13 @@ from scurry.connectors.files.rolling import (
     OutputFileConfig,
     RollingPolicy,
 )
-from scurry.connectors.files.sink import FileSink
+from scurry.connectors.files.sink import FileSink, StreamingFileSink
 from scurry.connectors.files.source import (
     FileEnumeratorProvider,
     FileSource,
     FileSourceBuilder,
     FileSplitAssignerProvider,
 )
-from scurry.connectors.files.writers import BulkWriterFactory
 from scurry.functions.dead_letters import DEAD_LETTERS
 
 __all__ = [
@@ -26,6 +27,8 @@ __all__ = [
     "BulkFormat",
     "BulkWriterFactory",
     "DefaultRollingPolicy",
+    "FileCompactStrategy",
+    "FileCompactor",
     "FileDeadLetter",
     "FileEnumeratorProvider",
     "FileSink",
@@ -36,4 +39,5 @@ __all__ = [
     "OutputFileConfig",
     "RollingPolicy",
     "StreamFormat",
+    "StreamingFileSink",
 ]

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from scurry.connectors.kafka.legacy import (
+    FlinkKafkaConsumer,
+    FlinkKafkaConsumerBase,
+    FlinkKafkaProducer,
+    FlinkKafkaProducerBase,
+    Semantic,
+)
 from scurry.connectors.kafka.offsets import (
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
@@ -24,6 +31,10 @@ from scurry.functions.dead_letters import DEAD_LETTERS
 
 __all__ = [
     "DEAD_LETTERS",
+    "FlinkKafkaConsumer",
+    "FlinkKafkaConsumerBase",
+    "FlinkKafkaProducer",
+    "FlinkKafkaProducerBase",
     "KafkaDeadLetter",
     "KafkaOffsetResetStrategy",
     "KafkaOffsetsInitializer",
@@ -38,4 +49,5 @@ __all__ = [
     "KafkaSourceBuilder",
     "KafkaTopicPartition",
     "KafkaTopicSelector",
+    "Semantic",
 ]

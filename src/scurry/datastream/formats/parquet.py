@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from scurry.connectors.files.avro_parquet import AvroParquetReaders
+from scurry.connectors.files.columnar_writers import AvroParquetWriters, ParquetBulkWriters
 from scurry.connectors.files.parquet_format import ParquetColumnarRowInputFormat
-from scurry.connectors.files.writers import ParquetBulkWriters
 
-__all__ = ["ParquetBulkWriters", "ParquetColumnarRowInputFormat"]
+__all__ = [
+    "AvroParquetReaders",
+    "AvroParquetWriters",
+    "ParquetBulkWriters",
+    "ParquetColumnarRowInputFormat",
+]

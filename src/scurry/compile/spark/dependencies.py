@@ -1,0 +1,105 @@
+"""What a job's functions need beside the program: files, archives, packages, an interpreter.
+
+Spark carries files to the executors and unpacks archives there. Workers of a job that has archives
+work in the directory that holds them, so that ``open("data/words.txt")`` finds what was given as
+``add_python_archive("words.zip", "data")``. Required packages are installed once, on the driver,
+and travel as an archive.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scurry.common.configuration import Configuration
+from scurry.common.errors import ConfigurationError
+
+FILES, ARCHIVES = "python.files", "python.archives"
+REQUIREMENTS, EXECUTABLE = "python.requirements", "python.executable"
+
+
+@dataclass(frozen=True)
+class Dependencies:
+    """What the workers of a job are to do before they load it."""
+
+    #: archives that hold packages, by the names they are unpacked under
+    packages: tuple[str, ...] = ()
+    #: whether functions expect archives in the working directory
+    archives: bool = False
+
+    def prepare(self) -> None:
+        """Called in a worker."""
+        if not self.packages and not self.archives:
+            return
+        from pyspark import SparkFiles
+
+        for name in self.packages:
+            place = os.path.join(SparkFiles.getRootDirectory(), name)
+            if place not in sys.path:
+                sys.path.insert(0, place)
+        if self.archives:
+            os.chdir(SparkFiles.getRootDirectory())
+
+
+NOTHING = Dependencies()
+
+
+def provide(context: Any, configuration: Configuration) -> Dependencies:
+    """Hand to Spark, ``context``, what the configuration names."""
+    for path in _listed(configuration, FILES):
+        context.addPyFile(path)
+    archives = _listed(configuration, ARCHIVES)
+    for archive in archives:
+        path, _, target = archive.partition("#")
+        context.addArchive(f"{path}#{target or Path(path).name}")
+    packages: list[str] = []
+    required = configuration.get_string(REQUIREMENTS, "")
+    if required:
+        file, _, cache = required.partition("#")
+        made = _install(file, cache)
+        context.addArchive(f"{made}#{made.stem}")
+        packages.append(made.stem)
+    executable = configuration.get_string(EXECUTABLE, "")
+    if executable:
+        context.pythonExec = executable
+    return Dependencies(tuple(packages), bool(archives))
+
+
+def _listed(configuration: Configuration, key: str) -> list[str]:
+    return [item for item in configuration.get_string(key, "").split(",") if item]
+
+
+_installed: dict[tuple[str, str], Path] = {}
+
+
+def _install(file: str, cache: str) -> Path:
+    """The packages that a requirements file names, as an archive; with ``cache``, a directory of
+    packages, nothing is downloaded."""
+    content = Path(file).read_text(encoding="utf-8")
+    known = (content, cache)
+    if known not in _installed:
+        name = f"requirements-{hashlib.blake2b(content.encode(), digest_size=8).hexdigest()}"
+        work = Path(tempfile.mkdtemp(prefix="scurry-requirements-"))
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "-r", file]
+        command += ["--target", str(work / name)]
+        if cache:
+            command += ["--no-index", "--find-links", cache]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            shutil.rmtree(work, ignore_errors=True)
+            raise ConfigurationError(
+                f"The packages of {file} could not be installed for the workers: "
+                f"{done.stderr.strip()}"
+            )
+        (work / name).mkdir(exist_ok=True)
+        made = shutil.make_archive(str(work / name), "zip", work / name)
+        shutil.rmtree(work / name)
+        _installed[known] = Path(made)
+    return _installed[known]

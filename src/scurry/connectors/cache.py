@@ -1,0 +1,113 @@
+"""What a cached stream keeps: its records in files, written by one job, read by later ones.
+
+A writer makes one file of what it got in a micro-batch; the driver remembers which files count. The
+directory is made for this user alone, so nobody else can have put anything into it.
+"""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scurry.common.pickling import dumps
+from scurry.common.type_information import TypeInformation
+from scurry.functions.sink import Sink, SinkWriter, WriterContext
+from scurry.functions.source import Json, ReadPlan, ReadRange, Source, SourceBatch, SourceEnumerator
+
+#: A file of the cache: its name, and how many records it holds.
+Piece = tuple[str, int]
+
+
+class CacheSink(Sink):
+    """Keeps all records of one run of a job."""
+
+    def __init__(self) -> None:
+        self.directory = tempfile.mkdtemp(prefix="scurry-cache-")
+        self.pieces: list[Piece] = []
+        self._seen = -1
+
+    def create_writer(self, context: WriterContext) -> SinkWriter:
+        return _CacheWriter(self.directory, context.index)
+
+    def commit(self, batch_id: int, messages: list[Any]) -> None:
+        if batch_id > self._seen:
+            self._seen = batch_id
+            self.pieces += [piece for _, piece in sorted(messages)]
+
+    def delete(self) -> None:
+        """Remove everything."""
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class _CacheWriter(SinkWriter):
+    """Gathers the records of a micro-batch."""
+
+    def __init__(self, directory: str, index: int) -> None:
+        self._directory = directory
+        self._index = index
+        self._rows: list[Any] = []
+        self._times: list[Any] = []
+
+    def write(self, rows: list[Any]) -> None:
+        self.write_timed(rows, None)
+
+    def write_timed(
+        self, rows: list[Any], timestamps: np.ndarray[Any, np.dtype[np.int64]] | None
+    ) -> None:
+        self._rows += rows
+        self._times += [None] * len(rows) if timestamps is None else timestamps.tolist()
+
+    def prepare(self) -> Any:
+        if not self._rows:
+            return None
+        name, count = uuid.uuid4().hex, len(self._rows)
+        times = None if None in self._times else self._times
+        Path(self._directory, name).write_bytes(dumps((self._rows, times)))
+        self._rows, self._times = [], []
+        return self._index, (name, count)
+
+
+class CacheSource(Source):
+    """Reads what a :class:`CacheSink` has kept."""
+
+    def __init__(self, sink: CacheSink, type_info: TypeInformation | None) -> None:
+        self._directory = sink.directory
+        self._pieces = list(sink.pieces)
+        self._type_info = type_info
+
+    @property
+    def type_info(self) -> TypeInformation | None:
+        return self._type_info
+
+    def enumerator(self, parallelism: int) -> SourceEnumerator:
+        return _Pieces(self._pieces)
+
+    def read(self, what: Json) -> Iterator[SourceBatch]:
+        rows, times = pickle.loads(Path(self._directory, what).read_bytes())
+        stamps = None if times is None else np.array(times, dtype=np.int64)
+        yield SourceBatch(rows=rows, timestamps=stamps)
+
+
+class _Pieces(SourceEnumerator):
+    """Walks the files, in order."""
+
+    def __init__(self, pieces: list[Piece]) -> None:
+        self._pieces = pieces
+
+    def initial_position(self) -> Json:
+        return 0
+
+    def plan(self, position: Json, max_records: int) -> ReadPlan:
+        end, records = position, 0
+        while end < len(self._pieces) and records < max_records:
+            records += self._pieces[end][1]
+            end += 1
+        ranges = [ReadRange("0", name) for name, _ in self._pieces[position:end]]
+        return ReadPlan(end, ranges, finished=end >= len(self._pieces))
