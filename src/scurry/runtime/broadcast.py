@@ -23,6 +23,7 @@ from scurry.runtime.operator import Clock, TaskContext, by_port
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.stateless import PlainContext, ProcessOperator
 from scurry.state.broadcast_table import (
+    BROADCAST_STATES,
     BroadcastTable,
     TableBroadcastState,
     TableReadOnlyBroadcastState,
@@ -39,7 +40,7 @@ from scurry.state.table import KeyScope
 
 def broadcast_table(store: SlotStore, uid: str, state: str) -> BroadcastTable:
     """The slot's table for the broadcast state ``state`` of operator ``uid``."""
-    name = f"{uid}\x1f#broadcast\x1f{state}"
+    name = f"{uid}\x1f{BROADCAST_STATES}\x1f{state}"
     return store.part(name, lambda: BroadcastTable(name, store.local))
 
 

@@ -41,7 +41,10 @@ class SlotHost:
         self.stage = stage
         self.slot = slot
         self.store = store
-        self._heads = job.stages[stage - 1]
+        # an operator of a lower parallelism than others of its stage has no instance here
+        self._heads = [
+            uid for uid in job.stages[stage - 1] if slot < job.operators[uid].parallelism
+        ]
         self._context = TaskContext(
             slot,
             job.parallelism,
@@ -183,7 +186,8 @@ class SlotHost:
             for uid, gate in self._gates.items()
             if gate.marks or gate.current > MIN_WATERMARK
         }
-        return encode_report({"gates": gates, "cells": self._context.cells})
+        notes = {"gates": gates, "cells": self._context.cells, "stage": self.stage}
+        return encode_report(notes)
 
     def close(self, erase: bool = False) -> None:
         """Release the local store."""

@@ -183,6 +183,7 @@ class Attempt:
 
     def _on_batch(self, frame: DataFrame, batch: int) -> None:
         self._watch.lap("engine")
+        batch += self._payload.first
         try:
             if batch > 0 and self._planned < batch:
                 self._planner.committed()
@@ -261,6 +262,7 @@ class _Ingress:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for counted in batches:
             batch, task = divmod(counted.column(0)[0].as_py(), ROWS_PER_BATCH)
+            batch += self._payload.first
             yield from to_arrow(run_ingress(self._payload, batch, task), self._payload.routes)
             for _ in batches:
                 pass
