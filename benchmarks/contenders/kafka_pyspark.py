@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from benchmarks.contenders import _spark
-from benchmarks.contenders.kafka_scurry import arguments
+from benchmarks.contenders._kafka_options import arguments
 
 _Output = Row("key", "sent", "count")
 

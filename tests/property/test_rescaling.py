@@ -265,6 +265,9 @@ PROGRAMS: dict[str, Program] = {
     "sliding": windows(SlidingEventTimeWindows.of(Time.milliseconds(30), Time.milliseconds(10))),
     "sessions": windows(EventTimeSessionWindows.with_gap(Time.milliseconds(8)), lateness=10),
     "tumbling, combined": combined(TumblingEventTimeWindows.of(Time.milliseconds(20))),
+    "sliding, combined": combined(
+        SlidingEventTimeWindows.of(Time.milliseconds(30), Time.milliseconds(10))
+    ),
     "sessions, combined": combined(EventTimeSessionWindows.with_gap(Time.milliseconds(8))),
     "counting": counting,
     "two levels": two_levels,

@@ -16,6 +16,7 @@ from scurry.runtime.input_gate import InputGate
 from scurry.runtime.report import decode_report, encode_report
 from scurry.runtime.router import sender_of
 from scurry.runtime.timers import EVENT, PROCESSING, TimerQueue, timer_table
+from scurry.runtime.windowing.run_slices import SLICED_RUNS
 from scurry.runtime.windowing.slices import (
     SESSION_COLUMNS,
     SLICED_COLUMNS,
@@ -46,6 +47,7 @@ _RULES: dict[str, Rule | None] = {
     timer_table(PROCESSING): TimerQueue.redistribute,
     SLICED_ELEMENTS: SliceTable.redistribute,
     SLICED_VALUES: SliceTable.redistribute,
+    SLICED_RUNS: SliceTable.redistribute,
     SLICED_COLUMNS: CodedKeys.redistribute,
     SESSION_COLUMNS: CodedKeys.redistribute,
 }

@@ -76,6 +76,12 @@ def connector_jars() -> Path:
     return maven_jars("spark-kafka-4.2.0", *coordinates, alone=True)
 
 
+def flink_connector_jars() -> Path:
+    """The directory of Flink's Kafka connector, which has in it all it needs."""
+    coordinates = "org.apache.flink:flink-sql-connector-kafka:5.0.0-2.2"
+    return maven_jars("flink-kafka-5.0.0", coordinates, alone=True)
+
+
 def maven_jars(name: str, *coordinates: str, alone: bool = False) -> Path:
     """The directory ``name`` of the cache, which holds those artifacts and, unless they are wanted
     ``alone``, all they need."""
