@@ -13,14 +13,15 @@ import json
 import os
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,15 @@ from confluent_kafka.admin import NewTopic
 from rich.console import Console
 
 from benchmarks import _results
-from benchmarks._results import OUT, ROOT
-from scurry.testing.kafka import KafkaBroker, ServerMissing, maven_jars, private_broker
+from benchmarks._memory import JVM, WORKERS, MemoryWatch
+from benchmarks._results import OUT, ROOT, Result
+from scurry.testing.kafka import (
+    KafkaBroker,
+    ServerMissing,
+    connector_jars,
+    flink_connector_jars,
+    private_broker,
+)
 
 NAME = "kafka"
 _KEYS = 10_000
@@ -45,40 +53,64 @@ class Contender:
 
     name: str
     module: str
-    options: tuple[str, ...] = ()
-    needs_jars: bool = False
+    guarantee: str
+    #: whose connector it needs, None for nobody's
+    jars: Callable[[], Path] | None = None
+    #: the variable that names its interpreter, if that is not this one
+    interpreter_variable: str = ""
+    note: str = ""
+
+    @property
+    def interpreter(self) -> str | None:
+        """The interpreter to run it with, None if there is none."""
+        variable = self.interpreter_variable
+        return os.environ.get(variable) if variable else sys.executable
+
+    def found_jars(self) -> str:
+        """The connector's files, separated by commas."""
+        return "" if self.jars is None else ",".join(map(str, self.jars().glob("*.jar")))
 
 
 CONTENDERS = (
-    Contender("scurry", "kafka_scurry", ("--guarantee", "EXACTLY_ONCE")),
-    Contender("scurry_at_least_once", "kafka_scurry", ("--guarantee", "AT_LEAST_ONCE")),
-    Contender("pyspark_jvm_connector", "kafka_pyspark", needs_jars=True),
+    Contender("scurry", "kafka_scurry", "EXACTLY_ONCE", note="exactly once"),
+    Contender("scurry_at_least_once", "kafka_scurry", "AT_LEAST_ONCE", note="at least once"),
+    Contender(
+        "pyspark_jvm_connector",
+        "kafka_pyspark",
+        "AT_LEAST_ONCE",
+        connector_jars,
+        note="Spark's own connector, transformWithState per key, at least once",
+    ),
+    Contender(
+        "pyflink",
+        "kafka_pyflink",
+        "EXACTLY_ONCE",
+        flink_connector_jars,
+        "SCURRY_PYFLINK_PYTHON",
+        "thread mode, RocksDB, a checkpoint every second, exactly once",
+    ),
+    Contender(
+        "pyflink_at_least_once",
+        "kafka_pyflink",
+        "AT_LEAST_ONCE",
+        flink_connector_jars,
+        "SCURRY_PYFLINK_PYTHON",
+        "the same, at least once: results do not wait for checkpoints",
+    ),
 )
-
-
-@dataclass
-class Figures:
-    """What was measured of one contender."""
-
-    contender: str
-    events: int
-    events_per_s: float
-    rate: int
-    p50_ms: float
-    p99_ms: float
-    worst_ms: float
-    measured: int
-    machine: str = ""
-    measured_at: str = ""
 
 
 class Bench:
     """A broker, and what is done with it."""
 
-    def __init__(self, broker: KafkaBroker, jars: str) -> None:
+    def __init__(self, broker: KafkaBroker) -> None:
         self.servers = broker.bootstrap_servers
         self._admin = broker.admin()
-        self._jars = jars
+        self.phases: dict[str, float] = {}
+        #: seconds from the start of the last contender's process to its first result
+        self.first_result_s = 0.0
+        #: peaks of its memory: all of it, the JVM's, the workers'
+        self.memory_mb = (0, 0, 0)
 
     def topic(self) -> str:
         """A new topic."""
@@ -94,9 +126,11 @@ class Bench:
         work.mkdir(parents=True)
         log = OUT / "logs" / f"kafka-{contender.name}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", f"benchmarks.contenders.{contender.module}"]
+        assert contender.interpreter is not None
+        command = [contender.interpreter, "-m", f"benchmarks.contenders.{contender.module}"]
         command += ["--servers", self.servers, "--input", source, "--output", sink]
-        command += ["--work", str(work), "--jars", self._jars, *contender.options, *more]
+        command += ["--work", str(work), "--jars", contender.found_jars()]
+        command += ["--guarantee", contender.guarantee, *more]
         path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
         with log.open("w") as errors:
             process = subprocess.Popen(
@@ -106,13 +140,15 @@ class Bench:
                 start_new_session=True,
                 env={**os.environ, "PYTHONPATH": path, "SCURRY_MASTER": "local[2]"},
             )
-        try:
-            yield process
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            shutil.rmtree(work, ignore_errors=True)
+        with MemoryWatch(process.pid) as watch:
+            try:
+                yield process
+            finally:
+                self.memory_mb = (watch.peak_mb(), watch.peak_mb(JVM), watch.peak_mb(WORKERS))
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                shutil.rmtree(work, ignore_errors=True)
 
     def consumer(self, topic: str) -> Any:
         """A consumer of the committed records of a topic."""
@@ -133,6 +169,7 @@ class Bench:
         source, sink = self.topic(), self.topic()
         self._fill(source, events)
         seen, first, last = 0, 0.0, 0.0
+        began = time.monotonic()
         with self.running(
             contender, source, sink, "--bounded", "--records-per-batch", str(per_batch)
         ) as process:
@@ -152,6 +189,7 @@ class Bench:
                 if now > deadline or (process.poll() is not None and not found):
                     raise SystemExit(f"{contender.name} stopped after {seen} of {events} events")
             consumer.close()
+        self.first_result_s = first - began
         return (events - early) / max(last - first, 1e-9)
 
     def _fill(self, topic: str, events: int) -> None:
@@ -169,7 +207,8 @@ class Bench:
     def latency(
         self, contender: Contender, rate: int, warm_up: float, seconds: float
     ) -> list[float]:
-        """Milliseconds from writing an event to receiving its result, after the warm-up."""
+        """Milliseconds from writing an event to receiving its result, after the warm-up; the job's
+        own account of its time is then in :attr:`phases`."""
         source, sink = self.topic(), self.topic()
         stop = threading.Event()
         feeder = threading.Thread(target=self._feed, args=(source, rate, stop))
@@ -196,6 +235,7 @@ class Bench:
                 stop.set()
                 feeder.join()
             consumer.close()
+            self.phases = _medians(OUT / "work" / contender.name, time.time() - seconds)
         return sorted(found)
 
     def _feed(self, topic: str, rate: int, stop: threading.Event) -> None:
@@ -223,58 +263,91 @@ def main(
 ) -> None:
     """Measure the contenders one after the other."""
     console = Console(stderr=True, highlight=False)
-    try:
-        jars = ",".join(map(str, _connector().glob("*.jar")))
-    except ServerMissing as missing:
-        console.print(f"pyspark_jvm_connector is left out: {missing}")
-        jars = ""
-    chosen = [c for c in CONTENDERS if (not only or c.name in only) and (jars or not c.needs_jars)]
-    results: list[Figures] = []
+    absent: dict[str, str] = {}
+    results: list[Result] = []
+    command = f"python -m benchmarks.{NAME} --events {events} --rate {rate}"
     with private_broker() as broker:
-        bench = Bench(broker, jars)
-        for contender in chosen:
+        bench = Bench(broker)
+        for contender in CONTENDERS:
+            if only and contender.name not in only:
+                continue
+            reason = _missing(contender)
+            if reason:
+                absent[contender.name] = reason
+                continue
             console.print(f"{contender.name}: throughput ...")
             speed = bench.throughput(contender, events, per_batch)
+            first, memory = bench.first_result_s, bench.memory_mb
             console.print(f"{contender.name}: {speed:,.0f} events/s; latency ...")
             times = bench.latency(contender, rate, warm_up, seconds)
-            figures = _figures(contender, events, speed, rate, times)
-            console.print(f"{contender.name}: p50 {figures.p50_ms} ms, p99 {figures.p99_ms} ms")
-            results.append(figures)
-    OUT.mkdir(parents=True, exist_ok=True)
-    (OUT / f"{NAME}.json").write_text(json.dumps([asdict(r) for r in results], indent=2) + "\n")
-    print(f"Kafka -> keyed count -> Kafka, {_results.machine()}")
-    for r in results:
-        print(
-            f"  {r.contender:<24} {r.events_per_s:>10,.0f} events/s   at {r.rate:,} events/s: "
-            f"p50 {r.p50_ms:,.0f} ms, p99 {r.p99_ms:,.0f} ms, worst {r.worst_ms:,.0f} ms"
-        )
+            note = f"{contender.note}; {_latency(rate, times)}"
+            if bench.phases:
+                note += f"; a micro-batch, median ms: {_breakdown(bench.phases)}"
+            console.print(f"{contender.name}: {note}")
+            result = Result(
+                contender=contender.name,
+                events=events,
+                output_rows=events,
+                events_per_s=round(speed),
+                peak_rss_mb=memory[0],
+                jvm_rss_mb=memory[1],
+                worker_rss_mb=memory[2],
+                first_result_s=round(first, 1),
+                wall_s=round(events / speed, 1),
+                keys=_KEYS,
+                note=note,
+            )
+            results.append(_results.stamp(result, command))
+    order = [contender.name for contender in CONTENDERS]
+    known = _results.save(NAME, results, order, partial=bool(only))
+    _results.show(f"Kafka -> keyed count -> Kafka, {_results.machine()}", known, absent)
 
 
-def _connector() -> Path:
-    from pyspark import __version__ as version
+def _missing(contender: Contender) -> str:
+    """Why a contender cannot run, nothing if it can."""
+    if contender.interpreter is None:
+        return f"set {contender.interpreter_variable} to an interpreter that has it"
+    try:
+        contender.found_jars()
+    except ServerMissing as missing:
+        return str(missing)
+    return ""
 
-    coordinate = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{version}"
-    return maven_jars(f"spark-kafka-{version}", coordinate)
 
-
-def _figures(
-    contender: Contender, events: int, speed: float, rate: int, times: list[float]
-) -> Figures:
+def _latency(rate: int, times: list[float]) -> str:
     def at(share: float) -> float:
-        return round(times[min(len(times) - 1, int(len(times) * share))], 1)
+        return times[min(len(times) - 1, int(len(times) * share))]
 
-    return Figures(
-        contender.name,
-        events,
-        round(speed),
-        rate,
-        at(0.5),
-        at(0.99),
-        round(times[-1], 1),
-        len(times),
-        _results.machine(),
-        time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+    return (
+        f"at {rate:,} events/s: p50 {at(0.5):,.0f} ms, p99 {at(0.99):,.0f} ms, worst "
+        f"{times[-1]:,.0f} ms"
     )
+
+
+#: The phases that follow one another, and those within ``execute``.
+_ORDER = ("engine", "wait", "plan", "execute", "commit", "epoch")
+_WITHIN = ("ingress", "read", "stage 1", "state 1", "spark")
+
+
+def _breakdown(phases: dict[str, float]) -> str:
+    inner = ", ".join(f"{name} {phases[name]:g}" for name in _WITHIN if name in phases)
+    parts = [f"{name} {phases[name]:g}" for name in _ORDER if name in phases]
+    total = sum(phases.get(name, 0.0) for name in _ORDER)
+    return ", ".join(parts) + f" (together {total:g}; within execute: {inner})"
+
+
+def _medians(work: Path, since: float) -> dict[str, float]:
+    """The medians, in milliseconds, of what a contender says its micro-batches took."""
+    file = work / "phases.jsonl"
+    if not file.exists():
+        return {}
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    recent = [line for line in lines if line["at"] >= since]
+    names = {name for line in recent for name in line if name not in ("at", "events")}
+    return {
+        name: round(1000 * statistics.median(line.get(name, 0.0) for line in recent), 1)
+        for name in sorted(names)
+    }
 
 
 if __name__ == "__main__":

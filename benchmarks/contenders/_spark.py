@@ -23,8 +23,9 @@ _POLL_SECONDS = 0.25
 _PROVIDER = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
-def session(cores: int) -> SparkSession:
-    """A local session with ``cores`` cores and as many shuffle partitions."""
+def session(cores: int, **more: str) -> SparkSession:
+    """A local session with ``cores`` cores and as many shuffle partitions, and ``more`` settings,
+    which have ``_`` for ``.``."""
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -36,6 +37,7 @@ def session(cores: int) -> SparkSession:
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
         "spark.sql.streaming.numRecentProgressUpdates": "10000",
         "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+        **{key.replace("_", "."): value for key, value in more.items()},
     }
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder: Any = SparkSession.builder

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import Row
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from benchmarks.contenders import _spark
-from benchmarks.contenders.kafka_scurry import arguments
+from benchmarks.contenders._kafka_options import arguments
 
 _Output = Row("key", "sent", "count")
 
@@ -39,9 +39,7 @@ class Count(StatefulProcessor):
 def main() -> None:
     """Run the query."""
     options = arguments()
-    builder: Any = SparkSession.builder
-    builder.config("spark.jars", options.jars)
-    spark = _spark.session(options.parallelism)
+    spark = _spark.session(options.parallelism, spark_jars=options.jars)
     reader = (
         spark.readStream.format("kafka")
         .option("kafka.bootstrap.servers", options.servers)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
+import json
+import time
 from collections.abc import Iterable
 from typing import Any
 
+from benchmarks.contenders._kafka_options import arguments
 from scurry.common import Configuration, Row, Types, WatermarkStrategy
 from scurry.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from scurry.datastream.connectors.base import DeliveryGuarantee
@@ -66,19 +68,15 @@ def main() -> None:
     events = env.from_source(builder.build(), WatermarkStrategy.no_watermarks(), "events")
     counted = events.key_by(lambda event: event[0]).process(Count()).uid("count")
     counted.sink_to(sink).uid("sink")
-    env.execute("kafka benchmark")
+    with open(f"{options.work}/phases.jsonl", "w") as phases:
 
+        def note(progress: Any) -> None:
+            line = {"at": time.time(), "events": progress.total("read:"), **progress.phases}
+            phases.write(json.dumps(line) + "\n")
+            phases.flush()
 
-def arguments() -> argparse.Namespace:
-    """What both contenders are told."""
-    parser = argparse.ArgumentParser()
-    for name in ("servers", "input", "output", "work", "jars"):
-        parser.add_argument(f"--{name}", default="")
-    parser.add_argument("--guarantee", default="EXACTLY_ONCE")
-    parser.add_argument("--parallelism", type=int, default=2)
-    parser.add_argument("--records-per-batch", type=int, default=0)
-    parser.add_argument("--bounded", action="store_true")
-    return parser.parse_args()
+        env.on_progress(note)
+        env.execute("kafka benchmark")
 
 
 if __name__ == "__main__":

@@ -27,8 +27,9 @@ GROUPS = [
     [
         *(
             f"{HOW_TO}{name}.md"
-            for name in ("micro-batches", "restart", "source-and-sink", "errors", "async-io")
+            for name in ("micro-batches", "restart", "rescale", "source-and-sink", "errors")
         ),
+        f"{HOW_TO}async-io.md",
         "docs/concepts/functions.md",
     ],
     [f"{HOW_TO}kafka.md"],

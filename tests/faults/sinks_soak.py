@@ -183,12 +183,16 @@ class SinksRound:
         """Lead the job through ``lives`` (a master, and the kinds of kills it has to take), then
         through ``outages``, to the end; and settle the accounts."""
         feeder = Feeder(self.broker.bootstrap_servers)
-        for master, kinds in lives:
-            driver = self.driver(master)
-            for kind in kinds:
-                if not self._strike(driver, kind, rng, on_kill):
-                    break
-            self._end(driver)
+        wanted = sum(len(kinds) for _, kinds in lives)
+        while lives:
+            for master, kinds in lives:
+                driver = self.driver(master)
+                for kind in kinds:
+                    if not self._strike(driver, kind, rng, on_kill):
+                        break
+                self._end(driver)
+            # a moment to strike at may not have come
+            lives = plan(wanted - self.tally.kills.total(), rng)
         driver = self.driver(MASTERS[0])
         for outage in outages:
             self._suffer(driver, outage)

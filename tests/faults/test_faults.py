@@ -12,7 +12,7 @@ import pytest
 from tests.faults.soak import Round, Tally, plan
 from tests.faults.strikes import CLUSTER, FATAL, SURVIVED
 
-from scurry.common.fault_points import VARIABLE
+from scurry.common.fault_points import DRIVER_POINTS, SINK_POINTS, VARIABLE, WORKER_POINTS
 
 LIVES = [
     (
@@ -41,6 +41,13 @@ def test_every_kind_has_its_turn() -> None:
         assert strikes[-1] in FATAL
         assert not {*strikes[:-1]} & {*FATAL}
         assert "cluster" in master or not {*strikes} & {*CLUSTER}
+
+
+def test_every_point_is_somewhere_in_the_engine() -> None:
+    source = Path(__file__).parents[2] / "src" / "scurry"
+    code = "".join(file.read_text() for file in source.rglob("*.py"))
+    for point in (*DRIVER_POINTS, *SINK_POINTS, *WORKER_POINTS):
+        assert code.count(f'fault_point("{point}")') == 1, point
 
 
 SCRIPT = """

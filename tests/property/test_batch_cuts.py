@@ -24,6 +24,7 @@ LATE = OutputTag("late")
 events = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 60)), min_size=1, max_size=40)
 cuts = st.lists(st.integers(1, 7), min_size=1, max_size=6)
 troubles = st.lists(st.integers(0, 8), max_size=3)
+moves = st.dictionaries(st.integers(0, 8), st.integers(1, 5), min_size=1, max_size=3)
 
 
 class Alarm(KeyedProcessFunction):
@@ -107,6 +108,19 @@ def test_state_timers_and_late_events(
     expected = brute_force(data, bound)
     assert run(data, bound, parallelism) == expected
     assert run(data, bound, parallelism, cuts=sizes, crash=crash, restart=restart) == expected
+
+
+@given(events, st.integers(0, 20), cuts, troubles, st.integers(1, 3), moves)
+def test_another_parallelism_from_some_batch_on(
+    data: list[Any],
+    bound: int,
+    sizes: list[int],
+    crash: list[int],
+    parallelism: int,
+    rescale: dict[int, int],
+) -> None:
+    found = run(data, bound, parallelism, cuts=sizes, crash=crash, rescale=rescale)
+    assert found == brute_force(data, bound)
 
 
 class Tally(KeyedProcessFunction):

@@ -13,10 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from scurry.common import Configuration
-from scurry.common.errors import StateError
 from scurry.common.job_status import JobStatus
 from scurry.datastream import KeyedProcessFunction, MapFunction, StreamExecutionEnvironment
 from scurry.datastream.functions import CheckpointedFunction, Sink, SinkWriter, WriterContext
@@ -173,18 +170,6 @@ def test_a_killed_driver_loses_and_doubles_nothing(tmp_path: Path) -> None:
     assert kills == 2
     assert finished
     assert Counter(map(tuple, FileSink(tmp_path / "out").results())) == EXPECTED
-
-
-def test_what_is_fixed_by_a_checkpoint_cannot_change(tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    sink = FileSink(tmp_path / "out")
-    env = environment(tmp_path / "ck", 1000)
-    add_job(env, sink)
-    env.execute()
-    env = environment(tmp_path / "ck", 1000, parallelism=1)
-    add_job(env, sink)
-    with pytest.raises(StateError, match="parallelism 2, this job has 1"):
-        env.execute()
 
 
 def test_a_changed_program_resumes_an_old_checkpoint(tmp_path: Path) -> None:

@@ -36,6 +36,10 @@ DRIVER_POINTS = ("planned", "before-sinks", "between-sinks", "after-sinks", "aft
 SINK_POINTS = ("kafka-transaction", "postgres-transaction", "file-manifest")
 
 
+#: on the driver, when a job starts with another parallelism: state dealt out; switched over
+RESCALE_POINTS = ("rescaling", "rescaled")
+
+
 def fault_point(name: str) -> None:
     """The place ``name`` is reached."""
     if _directory:

@@ -70,6 +70,18 @@ class OperatorStates(msgspec.Struct):
                 self.states[uid] = {f"0:{at}": states for at, states in enumerate(dealt)}
                 self.tokens = {f"0:{at}": f"dealt {at}" for at in range(tasks)}
 
+    def unite(self) -> None:
+        """The number of tasks changes: put the union lists of all tasks of a stage together, in
+        the hands of its first one, which is there whatever their number is. Everybody is given
+        all of them, and reports its own after the next micro-batch."""
+        for uid, held in self.unions.items():
+            by_stage: dict[str, list[Encoded]] = {}
+            for place in sorted(held, key=lambda place: int(place.split(":")[1])):
+                by_stage.setdefault(place.split(":")[0], []).append(held[place])
+            self.unions[uid] = {
+                f"{stage}:0": redistribute(states, 1)[0] for stage, states in by_stage.items()
+            }
+
 
 class Epoch(msgspec.Struct):
     """Where a job stands after a micro-batch."""
@@ -84,6 +96,47 @@ class Epoch(msgspec.Struct):
     wake: int | None = None
     version: int = 1
     operators: OperatorStates = msgspec.field(default_factory=OperatorStates)
+
+
+def rescaled(epoch: Epoch, job: JobSpec) -> Epoch:
+    """``epoch`` for a job of another parallelism."""
+    made: Epoch = msgspec.json.decode(msgspec.json.encode(epoch), type=Epoch)
+    made.operators.unite()
+    made.operators.fit(job.ingress_tasks)
+    return made
+
+
+def deal_again(tasks: Sequence[TaskPlan], job: JobSpec, after: Epoch) -> list[TaskPlan]:
+    """The plan of a micro-batch that reads what ``tasks`` do, by the tasks that ``job`` has."""
+    known = {source.uid for source in job.sources}
+    partitions = [p for task in tasks for p in task.partitions if p.source in known]
+    first = tasks[0]
+    return _tasks_of(job, first.batch, first.now, partitions, first.final, after.operators)
+
+
+def _tasks_of(
+    job: JobSpec,
+    batch: int,
+    now: int,
+    partitions: Sequence[PartitionPlan],
+    final: bool,
+    operators: OperatorStates,
+) -> list[TaskPlan]:
+    """Partitions, dealt out to tasks."""
+    shares: dict[int, list[PartitionPlan]] = {0: []}
+    tasks = {source.uid: source.tasks for source in job.sources}
+    used: dict[str, int] = {}
+    for partition in sorted(partitions, key=lambda partition: partition.rank):
+        number = used[partition.source] = used.get(partition.source, -1) + 1
+        shares.setdefault(number % tasks[partition.source], []).append(partition)
+    return [
+        TaskPlan(
+            *(batch, task, len(shares), now, shares[task], final, operators.of_task(task)),
+            operators.tokens.get(f"0:{task}", ""),
+            operators.all_unions(),
+        )
+        for task in sorted(shares)
+    ]
 
 
 class BatchPlanner:
@@ -178,31 +231,15 @@ class BatchPlanner:
             for partition in enumerator.partitions():
                 place = (uid, partition)
                 self._partitions.setdefault(place, PartitionState(*place))
-        shares: dict[int, list[PartitionPlan]] = {0: []}
-        tasks = {source.uid: source.tasks for source in self._job.sources}
-        used: dict[str, int] = {}
+        planned: list[PartitionPlan] = []
         for rank, place in enumerate(sorted(self._partitions)):
             state = self._partitions[place]
             ended = place[0] in ending or (place[0] in reads and place[1] in reads[place[0]].ended)
             state.ended = state.ended or ended
-            number = used[place[0]] = used.get(place[0], -1) + 1
-            shares.setdefault(number % tasks[place[0]], []).append(
+            planned.append(
                 PartitionPlan(*place, rank, ranges.get(place, []), dict(state.cells), state.ended)
             )
-        return [
-            TaskPlan(
-                batch,
-                task,
-                len(shares),
-                now,
-                shares[task],
-                self._announced_end,
-                self._operators.of_task(task),
-                self._operators.tokens.get(f"0:{task}", ""),
-                self._operators.all_unions(),
-            )
-            for task in sorted(shares)
-        ]
+        return _tasks_of(self._job, batch, now, planned, self._announced_end, self._operators)
 
     def remember(self, source: str, partition: str, cells: dict[str, Any]) -> None:
         """The ingress reports what a partition's cells have become."""

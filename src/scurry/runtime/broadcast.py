@@ -23,6 +23,7 @@ from scurry.runtime.operator import Clock, TaskContext, by_port
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.stateless import PlainContext, ProcessOperator
 from scurry.state.broadcast_table import (
+    BROADCAST_STATES,
     BroadcastTable,
     TableBroadcastState,
     TableReadOnlyBroadcastState,
@@ -39,7 +40,7 @@ from scurry.state.table import KeyScope
 
 def broadcast_table(store: SlotStore, uid: str, state: str) -> BroadcastTable:
     """The slot's table for the broadcast state ``state`` of operator ``uid``."""
-    name = f"{uid}\x1f#broadcast\x1f{state}"
+    name = f"{uid}\x1f{BROADCAST_STATES}\x1f{state}"
     return store.part(name, lambda: BroadcastTable(name, store.local))
 
 
@@ -191,9 +192,12 @@ class BroadcastProcessOperator(ProcessOperator):
         return reading
 
     def process_ports(self, batch: Batch, ports: Longs) -> None:
-        self._run(batch, by_port(ports, self.function.process_element, self._broadcast))
+        self._run(
+            batch, by_port(ports, self.function.process_element, self.process_broadcast_element)
+        )
 
-    def _broadcast(self, value: Any, context: Any) -> Any:
+    def process_broadcast_element(self, value: Any, context: Any) -> Any:
+        """Hand an element of the broadcast stream to the function."""
         return self.function.process_broadcast_element(value, self._writing)
 
 
@@ -218,8 +222,11 @@ class KeyedBroadcastProcessOperator(KeyedFunctionOperator):
         if batch.keys is None:
             batch = batch.alias()
             batch.keys = [None] * batch.size
-        self._run(batch, by_port(ports, self._function.process_element, self._broadcast))
+        self._run(
+            batch, by_port(ports, self._function.process_element, self.process_broadcast_element)
+        )
 
-    def _broadcast(self, value: Any, context: Any) -> Any:
+    def process_broadcast_element(self, value: Any, context: Any) -> Any:
+        """Hand an element of the broadcast stream to the function."""
         self._scope.key = NO_KEY
         return self._function.process_broadcast_element(value, self._writing)

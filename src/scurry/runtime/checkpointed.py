@@ -40,6 +40,9 @@ from scurry.state.states import (
     StateDescriptor,
 )
 
+#: The table of the operator states of an operator.
+OPERATOR_STATES = "#operator"
+
 
 def checkpointed(function: Any) -> CheckpointedFunction | None:
     """The function with operator state that ``function`` is or, as an adapter, wraps."""
@@ -82,7 +85,7 @@ class OperatorStates:
             self._table(uid).save(own)
 
     def _table(self, uid: str) -> OperatorTable:
-        store, name = self.store, f"{uid}\x1f#operator"
+        store, name = self.store, f"{uid}\x1f{OPERATOR_STATES}"
         assert store is not None
         return store.part(name, lambda: OperatorTable(name, store.local))
 

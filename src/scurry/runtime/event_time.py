@@ -239,6 +239,27 @@ class TimestampsOperator(Operator):
         return False
 
 
+def redistribute_cells(slots: list[dict[str, Any]]) -> dict[str, Any]:
+    """The cells that a strategy in a stage has in every slot from now on, made of those it had in
+    each slot before: the slot that is furthest behind decides how far time has come."""
+    names = dict.fromkeys(name for cells in slots for name in cells)
+    everywhere = [name for name in names if all(name in cells for cells in slots)]
+    made: dict[str, Any] = {}
+    for name in names:
+        uid, _, kind = name.rpartition("|")
+        held = [cells[name] for cells in slots if name in cells]
+        if kind == "active":
+            made[name] = max(held)
+        elif name not in everywhere:
+            continue
+        elif kind == "generator":
+            marks = [cells[f"{uid}|watermark"] for cells in slots]
+            made[name] = held[marks.index(min(marks))]
+        else:
+            made[name] = min(held)
+    return made
+
+
 class _Output(WatermarkOutput):
     """Keeps the highest watermark a generator has emitted."""
 

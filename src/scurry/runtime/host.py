@@ -41,7 +41,10 @@ class SlotHost:
         self.stage = stage
         self.slot = slot
         self.store = store
-        self._heads = job.stages[stage - 1]
+        # an operator of a lower parallelism than others of its stage has no instance here
+        self._heads = [
+            uid for uid in job.stages[stage - 1] if slot < job.operators[uid].parallelism
+        ]
         self._context = TaskContext(
             slot,
             job.parallelism,
@@ -76,6 +79,7 @@ class SlotHost:
                 ends[envelope.dest][envelope.channel] = mark_of(envelope)
             elif envelope.kind == TICK:
                 tick = decode_tick(envelope.payload)
+        began = time.perf_counter()
         self._begin(journal, tick)
         marks = {}
         for uid in self._heads:
@@ -87,7 +91,11 @@ class SlotHost:
         yield from self._ticks(tick)
         self._ask_for_timers()
         yield from self._snapshot()
+        handled = time.perf_counter()
         self._context.count("state_bytes", self.store.commit(journal, self._notes()))
+        ended = time.perf_counter()
+        self._context.spent(f"state {self.stage}", ended - handled)
+        self._context.spent(f"stage {self.stage}", ended - began)
         self._context.gauges["state_entries"] = self.store.entries
         yield report(self._context)
         if tick.final:
@@ -178,7 +186,8 @@ class SlotHost:
             for uid, gate in self._gates.items()
             if gate.marks or gate.current > MIN_WATERMARK
         }
-        return encode_report({"gates": gates, "cells": self._context.cells})
+        notes = {"gates": gates, "cells": self._context.cells, "stage": self.stage}
+        return encode_report(notes)
 
     def close(self, erase: bool = False) -> None:
         """Release the local store."""

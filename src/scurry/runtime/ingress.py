@@ -8,6 +8,7 @@ cells have become goes back to the driver, which puts them into the next plan.
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from scurry.common.fault_points import fault_point
 from scurry.functions.dead_letters import DEAD_LETTERS
 from scurry.functions.source import SourceBatch
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, RANK_SHIFT, Batch
@@ -106,6 +108,7 @@ class IngressTask:
 
     def run(self, plan: TaskPlan) -> Iterator[Envelope]:
         """One micro-batch."""
+        began = time.perf_counter()
         self._context.now = plan.now
         self._context.batch = plan.batch
         self._context.operator_states.held = plan.states
@@ -124,6 +127,7 @@ class IngressTask:
         for task, _ in self._tasks.values():
             yield from task.finish()
         yield from self._snapshot()
+        self._context.spent("ingress", time.perf_counter() - began)
         yield report(self._context)
         if plan.task == 0 and self.job.stages:
             payload = encode_report(Tick(plan.now, plan.batch, plan.final, plan.unions))
@@ -184,13 +188,16 @@ class IngressTask:
         for what in ranges:
             batches = source.source.read(what)
             while True:
+                began = time.perf_counter()
                 try:
                     read = next(batches, None)
                 except Exception as failure:
                     name = f"source {source.name}"
                     raise function_error(name, source.uid, "", NO_ELEMENT, failure) from failure
+                self._context.spent("read", time.perf_counter() - began)
                 if read is None:
                     break
+                fault_point("read")
                 if read.bytes_read:
                     self._context.count(f"read_bytes:{source.uid}", read.bytes_read)
                 rejected = None

@@ -45,6 +45,26 @@ class InputGate:
         self.marks = {channel: mark for channel, mark in kept[1].items() if known(channel)}
         self.idle, self.behind = (set(filter(known, names)) for names in kept[2:])
 
+    @staticmethod
+    def redistribute(snapshots: list[list[Any]], renamed: Callable[[str], list[str]]) -> list[Any]:
+        """One snapshot for the gates of an operator's slots, which at the end of a micro-batch
+        agree. ``renamed`` gives the channels that a channel becomes; where several become one, it
+        stands at the earliest of those that are not idle."""
+        marks: dict[str, list[tuple[bool, int]]] = {}
+        behind: set[str] = set()
+        for _, stands, idle, late in snapshots:
+            behind.update(name for channel in late for name in renamed(channel))
+            for channel, mark in stands.items():
+                for name in renamed(channel):
+                    marks.setdefault(name, []).append((channel in idle, mark))
+        least = {name: min(found) for name, found in marks.items()}
+        return [
+            min(snapshot[0] for snapshot in snapshots),
+            {name: mark for name, (_, mark) in least.items()},
+            sorted(name for name, (idle, _) in least.items() if idle),
+            sorted(behind),
+        ]
+
     def merge(
         self, arrivals: list[Arrival], ends: dict[str, Mark]
     ) -> tuple[Batch | None, Longs | None]:

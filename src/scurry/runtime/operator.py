@@ -57,6 +57,8 @@ class TaskContext:
     counters: dict[str, int] = field(default_factory=dict)
     gauges: dict[str, int] = field(default_factory=dict)
     watermarks: dict[str, int] = field(default_factory=dict)
+    #: what the task's time went into, in seconds
+    times: dict[str, float] = field(default_factory=dict)
     #: what instances of functions keep that belongs to no key
     operator_states: OperatorStates = field(default_factory=OperatorStates)
     #: what functions count and measure themselves
@@ -81,13 +83,19 @@ class TaskContext:
         """Add to a counter that the driver sums over all tasks."""
         self.counters[name] = self.counters.get(name, 0) + amount
 
+    def spent(self, phase: str, seconds: float) -> None:
+        """Add to the time of a phase, of which the driver takes the longest over all tasks."""
+        self.times[phase] = self.times.get(phase, 0.0) + seconds
+
     def take_report(self) -> dict[str, Any]:
         """What there is to report of this micro-batch; counters start again at zero."""
         counters, self.counters = self.counters, {}
+        times, self.times = self.times, {}
         wake, self.wake = self.wake, None
         warnings, self.warnings = self.warnings, []
         return {
             "counters": counters,
+            "times": times,
             "gauges": self.gauges,
             "watermarks": self.watermarks,
             "wake": wake,

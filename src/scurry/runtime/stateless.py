@@ -130,12 +130,14 @@ class KeyGuardOperator(Operator):
         return (row,)
 
 
-def iterate(result: Any, what: str) -> Iterable[Any]:
-    """``result`` if it can be iterated; says what a function must return if it cannot."""
+def iterate(result: Any, what: str | Callable[..., Any]) -> Iterable[Any]:
+    """``result`` if it can be iterated; says what a function must return if it cannot. ``what`` is
+    the function that returned it, or its name."""
     if isinstance(result, Iterable) and not isinstance(result, (str, bytes)):
         return result
+    name = what if isinstance(what, str) else what.__name__
     raise TypeMismatchError(
-        f"{what} returned {result!r} ({type(result).__name__}); it must yield its results, or "
+        f"{name} returned {result!r} ({type(result).__name__}); it must yield its results, or "
         "return a list of them, or None for nothing"
     )
 
@@ -218,7 +220,7 @@ class ProcessOperator(FunctionOperator):
                 clock.watermark = mark
                 result = call(row, context)
                 if result is not None:
-                    values.extend(iterate(result, "process_element"))
+                    values.extend(iterate(result, call))
                 ends.append(len(values))
         except Exception as failure:
             raise self.failed(failure, row) from failure

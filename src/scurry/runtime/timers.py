@@ -20,6 +20,7 @@ from scurry.common.errors import ProgramError
 from scurry.runtime.batch import MAX_WATERMARK
 from scurry.state.encoding import decode, encode
 from scurry.state.journal import Change, RecordReader
+from scurry.state.rescaling import by_key_group
 from scurry.state.slot_store import SlotStore
 from scurry.state.table import address
 
@@ -36,6 +37,8 @@ _NEVER = MAX_WATERMARK + 1
 
 class TimerQueue:
     """Timers of one operator and slot in one time domain, ordered by time, key group and key."""
+
+    redistribute = staticmethod(by_key_group(at=8))
 
     def __init__(
         self, name: str, store: RecordReader, max_parallelism: int, domain: str = EVENT
@@ -164,9 +167,14 @@ class TimerQueue:
         return [(place[0], found[place]) for place in sorted(found)]
 
 
+def timer_table(domain: str) -> str:
+    """The name of the table of timers in one time domain."""
+    return f"#{domain}-timers"
+
+
 def timer_queue(store: SlotStore, uid: str, domain: str) -> TimerQueue:
     """The timers of operator ``uid`` in one time domain."""
-    name = f"{uid}\x1f#{domain}-timers"
+    name = f"{uid}\x1f{timer_table(domain)}"
     return store.part(name, lambda: TimerQueue(name, store.local, store.max_parallelism, domain))
 
 

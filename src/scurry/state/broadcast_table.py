@@ -16,15 +16,20 @@ from scurry.common.errors import ProgramError
 from scurry.common.keys import FrozenKey, form_of, freeze, thaw
 from scurry.state.encoding import IMMUTABLE
 from scurry.state.journal import Change, RecordReader
+from scurry.state.rescaling import to_everyone
 from scurry.state.states import BroadcastState, ReadOnlyBroadcastState
 from scurry.state.table import pack_record, unpack_record
 
+#: The tables of broadcast states have names that begin so.
+BROADCAST_STATES = "#broadcast"
 #: Stands where other records have their key group: these belong to every slot.
 EVERY_SLOT = b"\xff\xff"
 
 
 class BroadcastTable:
     """One named broadcast state of one operator in one slot."""
+
+    redistribute = staticmethod(to_everyone)
 
     def __init__(self, name: str, store: RecordReader) -> None:
         self.name = name

@@ -21,6 +21,8 @@ import msgspec
 import pyarrow as pa
 
 Change = tuple[str, bytes, bytes | None]
+#: Changes of one table: its name, keys, records.
+Group = tuple[str, list[bytes], list[bytes | None]]
 
 
 class Head(msgspec.Struct, array_like=True):
@@ -120,8 +122,7 @@ class MemoryJournal(Journal):
 
 
 _codec = pa.Codec("lz4")
-#: per table: its name, keys, records
-_groups = msgspec.msgpack.Decoder(list[tuple[str, list[bytes], list[bytes | None]]])
+_groups = msgspec.msgpack.Decoder(list[Group])
 _table_of, _key_of, _record_of = itemgetter(0), itemgetter(1), itemgetter(2)
 _heads = msgspec.msgpack.Decoder(Head)
 _encoder = msgspec.msgpack.Encoder()
@@ -151,13 +152,21 @@ def pack(changes: list[Change]) -> bytes:
 
 def unpack(blob: bytes) -> list[Change]:
     """The delta behind :func:`pack`'s blob."""
-    size = int.from_bytes(blob[:8], "little")
-    groups = _groups.decode(_codec.decompress(blob[8:], size, asbytes=True))
     return [
         change
-        for table, keys, records in groups
+        for table, keys, records in unpack_groups(blob)
         for change in zip(repeat(table), keys, records, strict=False)
     ]
+
+
+def unpack_groups(blob: bytes) -> list[Group]:
+    """The delta behind :func:`pack`'s blob, by runs of changes of one table."""
+    return _groups.decode(_codec.decompress(blob[8:], raw_size(blob), asbytes=True))
+
+
+def raw_size(blob: bytes) -> int:
+    """How many bytes a delta has before compression."""
+    return int.from_bytes(blob[:8], "little")
 
 
 def chunked(changes: Iterable[Change]) -> Iterator[list[Change]]:

@@ -49,6 +49,17 @@ def redistribute(instances: Sequence[Encoded], parallelism: int) -> list[Encoded
     return dealt
 
 
+def redistribute_records(
+    instances: Sequence[dict[bytes, bytes]], parallelism: int
+) -> list[dict[bytes, bytes]]:
+    """:func:`redistribute` of the records of :class:`OperatorTable`."""
+    named = [{decode_name(key): data for key, data in states.items()} for states in instances]
+    return [
+        {_address(name): data for name, data in states.items()}
+        for states in redistribute(named, parallelism)
+    ]
+
+
 class OperatorTable:
     """The operator state of one operator in one slot."""
 
@@ -70,7 +81,7 @@ class OperatorTable:
         held = self.load() if self._fresh else {}
         for name, record in self._fresh.items():
             if held.get(name) != record:
-                yield self.name, _OF_INSTANCE + name.encode(), record
+                yield self.name, _address(name), record
 
     def settle(self) -> None:
         """The changes are committed."""
@@ -79,6 +90,10 @@ class OperatorTable:
     def forget(self) -> None:
         """Drop what was not committed."""
         self._fresh.clear()
+
+
+def _address(name: str) -> bytes:
+    return _OF_INSTANCE + name.encode()
 
 
 def decode_name(address: bytes) -> str:

@@ -294,6 +294,19 @@ def head_of(record: bytes) -> tuple[Any, ...]:
     return head
 
 
+def renumbered(record: bytes, numbers: list[int]) -> bytes:
+    """``record`` as one of version ``numbers[v]`` of its schema, where it was one of version v."""
+    plain = _read_stamps(record)[1]
+    form = plain[0]
+    version = 0 if form == _SCALARS else int.from_bytes(plain[1:3], "big")
+    if version >= len(numbers) or numbers[version] == version:
+        return record
+    stamps, tag = record[: len(record) - len(plain)], numbers[version].to_bytes(2, "big")
+    if form == _SCALARS:
+        return stamps + bytes([_LATER_SCALARS]) + tag + plain[1:]
+    return stamps + plain[:1] + tag + plain[3:]
+
+
 def stamp_bytes(stamp: int) -> bytes:
     """A stamp as it stands in a record: bytes sort as stamps do."""
     return (stamp + _BIAS).to_bytes(8, "big")

@@ -6,7 +6,8 @@ If stored data cannot be read any more, the job fails now, not at the first unlu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -24,6 +25,8 @@ from scurry.state.states import (
 )
 
 TABLE = "#schemas"
+#: By state: the numbers that versions of its schema have from now on.
+Renumbering = dict[str, list[int]]
 
 
 class SchemaRow(msgspec.Struct, array_like=True):
@@ -124,6 +127,50 @@ class SchemaTable:
     def count(self) -> int:
         """How many records the table has."""
         return sum(1 for _ in self._store.scan(TABLE))
+
+
+def merge_schemas(
+    slots: Mapping[int, Mapping[bytes, bytes]],
+) -> tuple[dict[bytes, bytes], dict[int, Renumbering]]:
+    """One table of schemas for what several slots hold, and how the versions that records name
+    have to be renumbered, for the slots and states where they have to.
+
+    A slot that held nothing of a state when its type changed counts versions from the new type on.
+    """
+    rows: dict[bytes, bytes] = {}
+    renumbering: dict[int, Renumbering] = {}
+    for name in sorted({name for held in slots.values() for name in held}):
+        found = {slot: _rows.decode(held[name]) for slot, held in slots.items() if name in held}
+        merged = max(found.values(), key=lambda row: len(row.versions))
+        versions = list(merged.versions)
+        for slot, row in found.items():
+            numbers = [_number(versions, at, schema) for at, schema in enumerate(row.versions)]
+            if numbers != list(range(len(numbers))):
+                renumbering.setdefault(slot, {})[name.decode()] = numbers
+        times = [row.since for row in found.values() if row.since is not None]
+        since = max(times, default=None)
+        rows[name] = _encode(SchemaRow(merged.kind, versions, merged.ttl, since))
+    return rows, renumbering
+
+
+def _number(versions: list[Any], at: int, schema: Schema) -> int:
+    """The number of ``schema`` among ``versions``, which may get longer; ``at`` if possible."""
+    for number in chain((at,), range(len(versions))):
+        if number < len(versions) and _merge(versions[number], schema):
+            return number
+    versions.append(schema)
+    return len(versions) - 1
+
+
+def _merge(schema: Schema, other: Schema) -> bool:
+    """Whether both can be one version; then classes seen by ``other`` are added to ``schema``."""
+    seen, more = seen_in(schema), seen_in(other)
+    if seen is None or more is None:
+        return bool(schema == other)
+    if any(seen.get(name, known) != known for name, known in more.items()):
+        return False
+    seen.update(more)
+    return True
 
 
 def descriptor_schema(descriptor: StateDescriptor) -> Schema:

@@ -129,6 +129,8 @@ class SlotStore:
         self._small_log = small_log
         self.rebuilds = 0
         self.on_rebuild = on_rebuild
+        #: fills a journal that has no history yet; None if there is nothing to fill it with
+        self.initial: Callable[[Journal], Head] | None = None
         self.schemas = SchemaTable(local)
         self.sweepers: dict[str, Sweeper] = {}
         self._parts: dict[str, Changing] = {}
@@ -177,6 +179,8 @@ class SlotStore:
     def begin(self, journal: Journal) -> bytes:
         """Make the state of the last committed micro-batch readable; returns its notes."""
         self._head = journal.head()
+        if self._head is None and self.initial is not None:
+            self._head = self.initial(journal)
         expected = None if self._head is None else self._head.lineage
         self.local.check()
         self.local.begin()

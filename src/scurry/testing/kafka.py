@@ -42,9 +42,16 @@ _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
 _DEPENDENCY = """    <dependency>
       <groupId>{}</groupId>
       <artifactId>{}</artifactId>
-      <version>{}</version>
+      <version>{}</version>{}
     </dependency>
 """
+_ALONE = """
+      <exclusions>
+        <exclusion>
+          <groupId>*</groupId>
+          <artifactId>*</artifactId>
+        </exclusion>
+      </exclusions>"""
 
 
 class ServerMissing(Exception):
@@ -57,8 +64,27 @@ def kafka_jars() -> Path:
     return maven_jars(f"kafka-{KAFKA_VERSION}", *coordinates)
 
 
-def maven_jars(name: str, *coordinates: str) -> Path:
-    """The directory ``name`` of the cache, which holds those artifacts and all they need."""
+def connector_jars() -> Path:
+    """The directory of Spark's Kafka connector and what it needs beyond Spark. There is none for
+    PySpark 4.3; the one before it runs. Of its helper not all versions are published."""
+    coordinates = (
+        "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+        "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
+        f"org.apache.kafka:kafka-clients:{KAFKA_VERSION}",
+        "org.apache.commons:commons-pool2:2.12.0",
+    )
+    return maven_jars("spark-kafka-4.2.0", *coordinates, alone=True)
+
+
+def flink_connector_jars() -> Path:
+    """The directory of Flink's Kafka connector, which has in it all it needs."""
+    coordinates = "org.apache.flink:flink-sql-connector-kafka:5.0.0-2.2"
+    return maven_jars("flink-kafka-5.0.0", coordinates, alone=True)
+
+
+def maven_jars(name: str, *coordinates: str, alone: bool = False) -> Path:
+    """The directory ``name`` of the cache, which holds those artifacts and, unless they are wanted
+    ``alone``, all they need."""
     cache = Path(os.environ.get("SCURRY_CACHE", Path.home() / ".cache" / "scurry"))
     place = cache / name
     if (place / "complete").exists():
@@ -68,13 +94,13 @@ def maven_jars(name: str, *coordinates: str) -> Path:
     place.mkdir(parents=True, exist_ok=True)
     with _locked(place / "lock"):
         if not (place / "complete").exists():
-            _fetch(place, coordinates)
+            _fetch(place, coordinates, _ALONE if alone else "")
     return place
 
 
-def _fetch(place: Path, coordinates: tuple[str, ...]) -> None:
+def _fetch(place: Path, coordinates: tuple[str, ...], exclusions: str) -> None:
     pom = place / "pom.xml"
-    entries = "".join(_DEPENDENCY.format(*one.split(":")) for one in coordinates)
+    entries = "".join(_DEPENDENCY.format(*one.split(":"), exclusions) for one in coordinates)
     pom.write_text(_POM.format(dependencies=entries))
     command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies"]
     command += [f"-DoutputDirectory={place}", "-DincludeScope=runtime"]

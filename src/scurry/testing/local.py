@@ -8,8 +8,9 @@ import pickle
 import tempfile
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 import cloudpickle
 
 from scurry.compile.job import CompiledJob
-from scurry.compile.planner import BatchPlanner, Epoch
+from scurry.compile.planner import BatchPlanner, Epoch, deal_again, rescaled
 from scurry.datastream.data_stream import DataStream
 from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
 from scurry.functions.sink import CommitterContext
@@ -27,8 +28,10 @@ from scurry.runtime.host import SlotHost
 from scurry.runtime.ingress import IngressTask, decode_plan, encode_plan
 from scurry.runtime.metrics import MetricTotals
 from scurry.runtime.report import decode_operators, decode_report
+from scurry.runtime.rescaling import rescale_in_memory, rule_of
 from scurry.runtime.specs import JobSpec
 from scurry.state.journal import MemoryJournal
+from scurry.state.rescaling import Deal
 from scurry.state.slot_store import Store
 from scurry.testing.sinks import ListSink
 
@@ -59,6 +62,7 @@ class LocalJob:
         self._hosts: dict[tuple[int, int], SlotHost] = {}
         self._ingress: dict[int, IngressTask] = {}
         self._metrics = MetricTotals()
+        self._lines: list[bytes] = []
         self._directory = tempfile.TemporaryDirectory(prefix="scurry-local-")
 
     def __enter__(self) -> LocalJob:
@@ -94,6 +98,38 @@ class LocalJob:
         self.restart()
         self._commit(self._execute())
         return True
+
+    def rescale(self, job: CompiledJob) -> None:
+        """Restart as ``job``, the same program compiled with another parallelism."""
+        self._move_to(job, rescaled(self.epoch(), job.spec))
+
+    def crash_and_rescale_step(self, job: CompiledJob, max_records: int = _PLENTY) -> bool:
+        """Run a micro-batch whose commit never happens, and run it again as ``job``."""
+        if not self._plan(max_records):
+            return False
+        before = {place: copy.deepcopy(journal) for place, journal in self._journals.items()}
+        self._execute()
+        self._journals = before
+        planned = rescaled(self.epoch(), job.spec)
+        plans = deal_again([decode_plan(line) for line in self._lines], job.spec, planned)
+        self._move_to(job, planned)
+        self._lines = [encode_plan(plan) for plan in plans]
+        self._commit(self._execute())
+        return True
+
+    def _move_to(self, job: CompiledJob, epoch: Epoch) -> None:
+        before, after = self._job.spec, job.spec
+        deal = Deal(after.parallelism, after.max_parallelism, after.degrees, rule_of)
+        held, self._journals = self._journals, {}
+        for stage in range(1, len(after.stages) + 1):
+            journals = {slot: held[at, slot] for at, slot in sorted(held) if at == stage}
+            for slot, journal in enumerate(rescale_in_memory(journals, deal, before.degrees)):
+                self._journals[stage, slot] = journal
+        self.restart(lose_local_state=True)
+        self._planner.close()
+        self._job = job
+        self._content = cloudpickle.dumps(replace(after, run_id="local"))
+        self._planner = BatchPlanner(after, _PLENTY, epoch)
 
     def _plan(self, max_records: int) -> bool:
         self._planner.max_records = max_records
@@ -203,19 +239,29 @@ def run_local(
     cuts: int | Iterable[int] | None = None,
     crash: Iterable[int] = (),
     restart: Iterable[int] = (),
+    rescale: Mapping[int, int] | None = None,
 ) -> None:
     """Run the environment's program to the end of its bounded sources.
 
     ``cuts`` are the sizes of the micro-batches (one number for all, or one after the other, the
     last repeating); batches numbered in ``crash`` are run, lost and run again; before those in
-    ``restart`` all memory and all local state is thrown away.
+    ``restart`` all memory and all local state is thrown away. Before the batches that ``rescale``
+    names the job is restarted with the parallelism given there; if such a batch is one of
+    ``crash``, between the run that is lost and the one that counts.
     """
-    crashing, restarting = set(crash), set(restart)
+    crashing, restarting, degrees = set(crash), set(restart), rescale or {}
     with LocalJob(environment._compile(None)) as job:
         for size in _sizes(cuts):
-            if job.batch + 1 in restarting:
+            batch = job.batch + 1
+            if batch in restarting:
                 job.restart(lose_local_state=True)
-            advance = job.crash_step if job.batch + 1 in crashing else job.step
+            advance = job.crash_step if batch in crashing else job.step
+            if batch in degrees and not job.done:
+                other = environment.set_parallelism(degrees[batch])._compile(None)
+                if batch in crashing:
+                    advance = partial(job.crash_and_rescale_step, other)
+                else:
+                    job.rescale(other)
             if job.done or not advance(size):
                 break
     environment.close()
@@ -226,11 +272,12 @@ def collect_local(
     cuts: int | Iterable[int] | None = None,
     crash: Iterable[int] = (),
     restart: Iterable[int] = (),
+    rescale: Mapping[int, int] | None = None,
 ) -> list[Any]:
     """Run the program and return the elements of ``stream``; see :func:`run_local`."""
     sink = ListSink()
     stream.sink_to(sink)
-    run_local(stream.get_execution_environment(), cuts, crash, restart)
+    run_local(stream.get_execution_environment(), cuts, crash, restart, rescale)
     return sink.values
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scurry.common import Configuration, Types, WatermarkStrategy
+from scurry.common import Configuration, Time, Types, WatermarkStrategy
 from scurry.common.errors import ProgramError, TypeMismatchError
 from scurry.connectors.number_seq import NumberSequenceSource
 from scurry.datastream import (
@@ -18,6 +18,7 @@ from scurry.datastream import (
     ProcessFunction,
     StreamExecutionEnvironment,
 )
+from scurry.datastream.window import TumblingEventTimeWindows
 from scurry.testing import ListSink, collect_local
 
 
@@ -224,3 +225,20 @@ def test_alignment_can_only_hold_back_a_source() -> None:
     stream.assign_timestamps_and_watermarks(strategy).print()
     with pytest.raises(ProgramError, match="pass the strategy to from_source"):
         env.explain()
+
+
+def test_an_operator_of_a_lower_parallelism_does_not_hold_back_time() -> None:
+    """It has no instance in the other slots of its stage, so nothing is to be awaited from them."""
+    env = environment(2)
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+        lambda event, _: event[1]
+    )
+    events = [("a", 1), ("b", 2), ("a", 12), ("b", 25)]
+    stream = env.from_collection(events).assign_timestamps_and_watermarks(strategy)
+    narrow = stream.key_by(lambda e: e[0]).map(lambda e: e).set_parallelism(1)
+    env.from_collection([1]).key_by(lambda n: n).map(lambda n: n).sink_to(ListSink())
+    windows = narrow.key_by(lambda e: e[0]).window(
+        TumblingEventTimeWindows.of(Time.milliseconds(10))
+    )
+    sums = collect_local(windows.reduce(lambda a, b: (a[0], a[1] + b[1])), cuts=1)
+    assert sorted(sums) == sorted(events)

@@ -327,3 +327,17 @@ def test_bounded_out_of_order_inputs_agree_on_the_watermark() -> None:
         (2, 5, 5),
         (2, 30, 30),
     ]
+
+
+def test_the_method_that_returned_no_results_is_named() -> None:
+    class Wrong(CoProcessFunction):
+        def process_element1(self, value: Any, ctx: Any) -> Any:
+            yield value
+
+        def process_element2(self, value: Any, ctx: Any) -> Any:
+            return value
+
+    env = StreamExecutionEnvironment.get_execution_environment()
+    joined = env.from_collection([1]).connect(env.from_collection([2])).process(Wrong())
+    with pytest.raises(FunctionError, match=r"process_element2 returned 2 \(int\)"):
+        collect_local(joined)

@@ -22,7 +22,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from scurry.common.fault_points import fault_point
 from scurry.compile.planner import BatchPlanner, Epoch
 from scurry.compile.spark.checkpoint import JobDirectory
-from scurry.compile.spark.progress import Progress
+from scurry.compile.spark.progress import Progress, StopWatch
 from scurry.compile.spark.stage_host import StageHost
 from scurry.compile.spark.worker import JobPayload, run_ingress, to_arrow
 from scurry.functions.sink import CommitterContext, Sink
@@ -79,6 +79,7 @@ class Attempt:
         self._planning = threading.Lock()
         #: the last batch planned, and the last one whose callback has returned
         self._planned = self._handled = -1
+        self._watch = StopWatch()
 
     def run(
         self,
@@ -181,6 +182,8 @@ class Attempt:
         return self._handled < 0 or self._directory.committed(self._handled)
 
     def _on_batch(self, frame: DataFrame, batch: int) -> None:
+        self._watch.lap("engine")
+        batch += self._payload.first
         try:
             if batch > 0 and self._planned < batch:
                 self._planner.committed()
@@ -208,11 +211,13 @@ class Attempt:
     def _plan(self, batch: int) -> bool:
         """Write the plan of a micro-batch, if there is something to do."""
         with self._planning:
+            self._watch.lap("wait")
             tasks = self._planner.next(batch)
             if tasks is None:
                 return False
             self._directory.write_plan(batch, tasks, self._planner.epoch(batch))
             self._planned = batch
+            self._watch.lap("plan")
             fault_point("planned")
             return True
 
@@ -229,15 +234,19 @@ class Attempt:
                 self._planner.remember_operators(decode_operators(bytes(row.payload)))
             elif row.kind == REPORT:
                 reports.append(decode_report(bytes(row.payload)))
+        self._watch.lap("execute")
         fault_point("before-sinks")
         for uid, sink in self._sinks.items():
             sink.commit(batch, messages[uid])
+            self._watch.lap(f"commit {uid}", "commit")
             fault_point("between-sinks")
         fault_point("after-sinks")
         self._planner.take_wishes(reports)
         self._directory.write_epoch(self._planner.epoch(batch))
         fault_point("after-epoch")
-        self._progress.take(batch, reports, time.perf_counter() - began)
+        self._watch.lap("epoch")
+        phases = self._watch.take()
+        self._progress.take(batch, reports, time.perf_counter() - began, phases)
         self._planner.observe(self._progress.last)
         self._progress.gauges.update(self._planner.gauges())
         self._handled = batch
@@ -253,6 +262,7 @@ class _Ingress:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for counted in batches:
             batch, task = divmod(counted.column(0)[0].as_py(), ROWS_PER_BATCH)
+            batch += self._payload.first
             yield from to_arrow(run_ingress(self._payload, batch, task), self._payload.routes)
             for _ in batches:
                 pass

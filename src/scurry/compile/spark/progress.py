@@ -9,6 +9,34 @@ from typing import Any
 from scurry.common.waiting import Wait, WaitBoard
 from scurry.runtime.metrics import MetricTotals
 
+#: On the driver, one after the other: Spark's own work between two micro-batches; waiting until
+#: there is something to read; planning it; executing the query; committing the sinks, each of them
+#: also as ``commit <uid>``; writing the epoch. Within ``execute``, the longest over all tasks:
+#: ``ingress`` and within it ``read``; ``stage <n>`` and within it ``state <n>``, the commit of
+#: state. What is left of ``execute`` is Spark's, as ``spark``.
+PHASES = ("engine", "wait", "plan", "execute", "commit", "epoch")
+_IN_TASKS = ("ingress", "stage")
+
+
+class StopWatch:
+    """Measures the phases of a micro-batch, one after the other."""
+
+    def __init__(self) -> None:
+        self._at = time.perf_counter()
+        self._laps: dict[str, float] = {}
+
+    def lap(self, *phases: str) -> None:
+        """What has passed since the last lap belongs to ``phases``."""
+        now = time.perf_counter()
+        for phase in phases:
+            self._laps[phase] = self._laps.get(phase, 0.0) + now - self._at
+        self._at = now
+
+    def take(self) -> dict[str, float]:
+        """All laps; it starts again without any."""
+        laps, self._laps = self._laps, {}
+        return laps
+
 
 @dataclass
 class Progress:
@@ -21,6 +49,8 @@ class Progress:
     #: the last micro-batch alone, and how long it took
     last: dict[str, int] = field(default_factory=dict)
     last_seconds: float = 0.0
+    #: what the time of the last micro-batch went into, in seconds: see :data:`PHASES`
+    phases: dict[str, float] = field(default_factory=dict)
     #: sizes as of the last micro-batch, such as ``state_entries``
     gauges: dict[str, int] = field(default_factory=dict)
     #: the lowest watermark of each operator that has one
@@ -56,17 +86,24 @@ class Progress:
         self.restarts += 1
         self.last_failure = str(failure)
 
-    def take(self, batch: int, reports: list[dict[str, Any]], seconds: float) -> None:
+    def take(
+        self, batch: int, reports: list[dict[str, Any]], seconds: float, phases: dict[str, float]
+    ) -> None:
         """Add what the tasks of a micro-batch reported."""
         self.batch = batch
+        self.phases = phases
         self.last, self.gauges, self.watermarks, self.last_seconds = {}, {}, {}, seconds
         for report in reports:
             for name, count in report["counters"].items():
                 self.last[name] = self.last.get(name, 0) + count
+            for name, longest in report["times"].items():
+                phases[name] = max(longest, phases.get(name, 0.0))
             for name, size in report["gauges"].items():
                 self.gauges[name] = self.gauges.get(name, 0) + size
             for name, mark in report["watermarks"].items():
                 self.watermarks[name] = min(mark, self.watermarks.get(name, mark))
+        inside = sum(t for name, t in phases.items() if name.partition(" ")[0] in _IN_TASKS)
+        phases["spark"] = max(0.0, phases.get("execute", 0.0) - inside)
         self.metrics.take(reports)
         for name, count in self.last.items():
             self.counters[name] = self.counters.get(name, 0) + count

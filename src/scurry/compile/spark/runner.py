@@ -27,6 +27,7 @@ from scurry.compile.spark.checkpoint import JobDirectory
 from scurry.compile.spark.dependencies import NOTHING, Dependencies
 from scurry.compile.spark.failures import as_scurry_error
 from scurry.compile.spark.progress import Progress
+from scurry.compile.spark.rescale import rescale
 from scurry.compile.spark.routes import route_values
 from scurry.compile.spark.session import query_session
 from scurry.compile.spark.waits import ProgressTeller, notes_beside
@@ -136,9 +137,15 @@ class SparkJob:
         try:
             spec = replace(self._spec, run_id=uuid.uuid4().hex)
             routes = route_values(spec.parallelism)
+            if not self._directory.generation.fits(spec):
+                loader = JobPayload(spec, self._checkpoint_id, [], "", self._dependencies)
+                rescale(self._session, self._directory, spec, loader)
+                self._teller.notes = notes_beside(str(self._directory.plans))
             payload = JobPayload(
                 *(spec, self._checkpoint_id, routes, str(self._directory.plans)),
                 self._dependencies,
+                first=self._directory.generation.first,
+                initial_state=self._directory.initial_state,
             )
             attempt = Attempt(
                 self._session, spec, payload, self._directory, self._sinks, self.progress

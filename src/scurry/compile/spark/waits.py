@@ -100,7 +100,8 @@ class ProgressTeller:
         self, progress: Progress, notes: Path, callback: Callable[[Progress], None] | None
     ) -> None:
         self._progress = progress
-        self._notes = notes
+        #: where workers leave notes; another place after the job was rescaled
+        self.notes = notes
         self._callback = callback
         self._lock = threading.Lock()
         self._ended = threading.Event()
@@ -108,7 +109,7 @@ class ProgressTeller:
 
     def start(self) -> None:
         """Begin to look out for waits."""
-        for note in self._notes.glob("*"):
+        for note in self.notes.glob("*"):
             note.unlink(missing_ok=True)
         self._thread.start()
 
@@ -122,7 +123,7 @@ class ProgressTeller:
         progress, told = self._progress, 0.0
         while not self._ended.wait(_LOOK_SECONDS):
             before = progress.waiting
-            progress.waiting = _merged(progress.board.waits(), read_notes(self._notes))
+            progress.waiting = _merged(progress.board.waits(), read_notes(self.notes))
             repeat = time.monotonic() - told >= _REPEAT_SECONDS
             if bool(before) != bool(progress.waiting) or (progress.waiting and repeat):
                 told = time.monotonic()

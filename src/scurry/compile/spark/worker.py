@@ -11,6 +11,7 @@ import dataclasses
 import gc
 import os
 import pickle
+import shutil
 import stat
 import sys
 import tempfile
@@ -23,6 +24,7 @@ import pyarrow as pa
 
 from scurry.common.errors import FunctionError, StateError
 from scurry.compile.spark.dependencies import NOTHING, Dependencies
+from scurry.compile.spark.initial_state import InitialState
 from scurry.compile.spark.waits import NoteBoard, notes_beside
 from scurry.runtime.envelope import Envelope
 from scurry.runtime.host import SlotHost
@@ -62,15 +64,22 @@ class JobPayload:
         routes: list[int],
         plans: str,
         dependencies: Dependencies = NOTHING,
+        first: int = 0,
+        initial_state: str = "",
     ) -> None:
         self.dependencies = dependencies
         self.content = cloudpickle.dumps(job, protocol=5)
         self.checkpoint_id = checkpoint_id
         self.run_id = job.run_id
         self.sys_path = job.sys_path
+        #: the grouping values that stand for slots
         self.routes = routes
         #: the directory that holds the plans of micro-batches
         self.plans = plans
+        #: the number of the job's micro-batch that is Spark's number 0
+        self.first = first
+        #: the directory of the state that slots begin with, if there is any
+        self.initial_state = initial_state
 
     def load(self) -> JobSpec:
         """A copy of the job with function instances of its own."""
@@ -165,6 +174,8 @@ def run_host(
         if host is None or run_id != payload.run_id or host.stale(journal):
             job = payload.load()
             store = job.state.slot_store(_local_store(job, *place), job.max_parallelism)
+            if payload.initial_state:
+                store.initial = InitialState(payload.initial_state, stage, slot).fill
             host = SlotHost(job, stage, slot, store)
             _hosts[place] = (payload.run_id, host)
         with NoteBoard(notes_beside(payload.plans)):
@@ -189,10 +200,19 @@ def _local_store(job: JobSpec, checkpoint_id: str, stage: int, slot: int) -> Sto
     if store is None:
         _forget_ended_jobs()
         own_directory(path.parent.parent)
+        _drop_slots_beyond(path.parent, job.parallelism)
         # also for a store in memory: when the driver has deleted it, the job has ended
         path.mkdir(parents=True, exist_ok=True)
         store = _stores[str(path)] = job.state.local_store(path)
     return store
+
+
+def _drop_slots_beyond(path: Path, parallelism: int) -> None:
+    """Delete the local stores of slots that the job had before it was rescaled."""
+    for place in path.glob("*-*-*"):
+        slot = place.name.split("-")[1]
+        if slot.isdigit() and int(slot) >= parallelism:
+            shutil.rmtree(place, ignore_errors=True)
 
 
 def own_directory(path: Path) -> None:

@@ -24,6 +24,7 @@ from scurry.connectors.kafka.record import (
     KafkaRecordDeserializationSchema,
     RecordDecoder,
 )
+from scurry.connectors.kafka.spark_reader import SparkReads, StagingEnumerator, read_staged
 from scurry.functions.dead_letters import DEAD_LETTERS
 from scurry.functions.source import Json, Source, SourceBatch, SourceEnumerator
 
@@ -47,8 +48,10 @@ class KafkaSource(Source):
         bounded: bool,
         bad_records: str = FAIL,
         fail_on_data_loss: bool = True,
+        spark: SparkReads | None = None,
     ) -> None:
         self._client = client
+        self._spark = spark
         self._settings = settings
         self._schema = schema
         self._decoder = RecordDecoder(schema, bad_records)
@@ -67,9 +70,17 @@ class KafkaSource(Source):
         return self._schema.get_produced_type()
 
     def enumerator(self, parallelism: int) -> SourceEnumerator:
-        return KafkaEnumerator(self._client, self._settings)
+        enumerator = KafkaEnumerator(self._client, self._settings)
+        if self._spark is None:
+            return enumerator
+        self._spark.check()
+        servers = self._client.servers
+        return StagingEnumerator(enumerator, self._spark, servers, self._fail_on_data_loss)
 
     def read(self, what: Json) -> Iterator[SourceBatch]:
+        if self._spark is not None:
+            yield from map(self._decoder.decode, read_staged(what))
+            return
         topic, partition, start, end = what
         reader = reader_of(self._client, topic, partition)
         try:
@@ -97,6 +108,7 @@ class KafkaSourceBuilder:
         self._fail_on_data_loss = True
         self._max_records: int | None = None
         self._max_bytes = 128 << 20
+        self._staging: tuple[str, dict[str, str]] | None = None
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSourceBuilder:
         """The brokers to ask first, ``host:port`` separated by commas."""
@@ -224,6 +236,21 @@ class KafkaSourceBuilder:
         self._max_bytes = _positive(size, "set_max_bytes_per_batch")
         return self
 
+    def set_spark_reader(
+        self, staging_path: str, options: dict[str, str] | None = None
+    ) -> KafkaSourceBuilder:
+        """Have Spark's own Kafka connector, which must be on the class path, read the records into
+        ``staging_path``: a directory for this source alone, shared by driver and workers.
+        ``options`` are more options of that connector, such as ``kafka.ssl.truststore.location``.
+        What to read is still decided with the client that needs no jar."""
+        if not isinstance(staging_path, str) or "://" in staging_path.removeprefix("file://"):
+            raise ProgramError(
+                "set_spark_reader takes a directory that driver and workers share under the same "
+                f"path, got {staging_path!r}."
+            )
+        self._staging = (staging_path, dict(options or {}))
+        return self
+
     def build(self) -> KafkaSource:
         """The source."""
         properties = self._properties
@@ -247,7 +274,11 @@ class KafkaSourceBuilder:
             bounded=self._bounded,
             bad_records=self._bad_records,
             fail_on_data_loss=self._fail_on_data_loss,
+            spark=None if self._staging is None else self._spark_reads(*self._staging),
         )
+
+    def _spark_reads(self, path: str, options: dict[str, str]) -> SparkReads:
+        return SparkReads(path, self._properties, options)
 
     def _read_settings(self, client: ClientSettings) -> ReadSettings:
         assert self._subscription is not None

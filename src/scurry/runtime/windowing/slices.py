@@ -16,6 +16,7 @@ from typing import Any
 
 from scurry.state.encoding import IMMUTABLE
 from scurry.state.journal import Change
+from scurry.state.rescaling import by_key_group
 from scurry.state.slot_store import SlotStore
 from scurry.state.table import pack_record, prefix_of, unpack_record
 
@@ -89,6 +90,8 @@ class SliceIndex(ABC):
 
 class SliceTable(SliceIndex):
     """The slices of one operator and slot, a record for each key."""
+
+    redistribute = staticmethod(by_key_group(at=8))
 
     def __init__(self, name: str, store: SlotStore) -> None:
         super().__init__(name, store)

@@ -13,18 +13,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scurry.runtime.batch import Batch, Longs
+from scurry.runtime.batch import Batch, Longs, pick
 from scurry.runtime.windowing.slices import SliceIndex, row_of
-from scurry.runtime.windowing.vectorised.key_codes import KeyCodes
+from scurry.runtime.windowing.vectorised.key_codes import KeyCodes, groups_of_keys, pack_keys
 from scurry.runtime.windowing.vectorised.partials import (
     Columns,
     combine,
     concat,
     groups_of,
     pack_columns,
+    take,
     unpack_columns,
 )
 from scurry.state.journal import Change
+from scurry.state.rescaling import Piece, Shares
 from scurry.state.slot_store import SlotStore
 
 #: Parts of a slice that are worth combining: in memory, and in the store.
@@ -74,8 +76,7 @@ class CodedKeys(ABC):
 
     def packed(self, part: Part) -> bytes:
         """Rows as they are stored."""
-        keys = self.keys.pack(part.codes)
-        return len(keys).to_bytes(4, "big") + keys + pack_columns(part.columns)
+        return _packed(self.keys.pack(part.codes), part.columns)
 
     def _renumber(self) -> None:
         """Number the keys, from the beginning."""
@@ -97,6 +98,25 @@ class CodedKeys(ABC):
     @abstractmethod
     def _translate(self, translate: Any) -> None:
         """Replace all codes that are held."""
+
+    @staticmethod
+    def redistribute(
+        keys: list[bytes], records: list[bytes | None], shares: Shares
+    ) -> Iterator[Piece]:
+        """A record has rows of many keys, so it is cut; and as records of several slots can have
+        the same place, what they become is told apart by the slot they come from."""
+        mark = shares.origin.to_bytes(2, "big")
+        owners = np.array(shares.owners)
+        for place, record in zip(keys, records, strict=True):
+            if record is None:
+                yield from ((slot, place + mark, None) for slot in range(shares.slots))
+                continue
+            held, columns = _unpacked(record)
+            chosen = owners[groups_of_keys(held, len(owners))]
+            for slot in np.unique(chosen).tolist():
+                rows = np.flatnonzero(chosen == slot)
+                share = _packed(pack_keys(_picked(held, rows)), take(columns, rows))
+                yield slot, place + mark, share
 
 
 class ColumnSlices(CodedKeys, SliceIndex):
@@ -189,6 +209,14 @@ def _whole(parts: list[Part]) -> Part:
     columns = concat([part.columns for part in parts], [len(part.codes) for part in parts])
     (distinct,), inverse = groups_of(codes)
     return Part(distinct, combine(columns, inverse, len(distinct)))
+
+
+def _picked(keys: Any, rows: Longs) -> Any:
+    return keys[rows] if isinstance(keys, np.ndarray) else pick(keys, rows)
+
+
+def _packed(keys: bytes, columns: Columns) -> bytes:
+    return len(keys).to_bytes(4, "big") + keys + pack_columns(columns)
 
 
 def _unpacked(record: bytes) -> tuple[Any, Columns]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from scurry.common.keys import stable_hash_int64, thaw
+from scurry.common.keys import key_group, stable_hash_int64, thaw
 from scurry.runtime.batch import Batch, Longs
 from scurry.runtime.windowing.vectorised.exact import Array
 from scurry.state.encoding import decode, encode
@@ -97,9 +97,7 @@ class KeyCodes:
 
     def pack(self, codes: Longs) -> bytes:
         """The keys behind codes as bytes."""
-        if self._numbers is None:
-            return _INTEGERS + codes.tobytes()
-        return _OBJECTS + encode(self.keys(codes))
+        return pack_keys(codes if self._numbers is None else self.keys(codes))
 
     @staticmethod
     def unpack(data: bytes) -> list[Any] | Longs:
@@ -108,3 +106,17 @@ class KeyCodes:
             return np.frombuffer(data, dtype=np.int64, offset=1)
         keys: list[Any] = decode(memoryview(data)[1:])
         return keys
+
+
+def pack_keys(keys: list[Any] | Longs) -> bytes:
+    """Keys as bytes, whole numbers as a column."""
+    if isinstance(keys, np.ndarray):
+        return _INTEGERS + keys.tobytes()
+    return _OBJECTS + encode(keys)
+
+
+def groups_of_keys(keys: list[Any] | Longs, max_parallelism: int) -> Longs:
+    """The key groups of keys."""
+    if isinstance(keys, np.ndarray):
+        return (stable_hash_int64(keys) % np.uint64(max_parallelism)).astype(np.int64)
+    return np.array([key_group(key, max_parallelism) for key in keys], dtype=np.int64)

@@ -1,0 +1,161 @@
+"""Rescaling a stage: which rule each kind of table follows, and what becomes of the notes.
+
+How journals are dealt out is the business of :mod:`scurry.state.rescaling`. Here is what only the
+runtime knows: what its own tables hold, and what a slot notes down beside its state, the
+watermarks of its input channels and the cells of strategies inside the stage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from scurry.runtime.checkpointed import OPERATOR_STATES
+from scurry.runtime.event_time import redistribute_cells
+from scurry.runtime.input_gate import InputGate
+from scurry.runtime.report import decode_report, encode_report
+from scurry.runtime.router import sender_of
+from scurry.runtime.timers import EVENT, PROCESSING, TimerQueue, timer_table
+from scurry.runtime.windowing.run_slices import SLICED_RUNS
+from scurry.runtime.windowing.slices import (
+    SESSION_COLUMNS,
+    SLICED_COLUMNS,
+    SLICED_ELEMENTS,
+    SLICED_VALUES,
+    SliceTable,
+)
+from scurry.runtime.windowing.vectorised.column_slices import CodedKeys
+from scurry.state.broadcast_table import BROADCAST_STATES, BroadcastTable
+from scurry.state.journal import Head, Journal, MemoryJournal, pack
+from scurry.state.rescaling import (
+    Deal,
+    Gathered,
+    Rule,
+    Splitter,
+    by_key_group,
+    settle,
+    take_in,
+)
+from scurry.state.schemas import TABLE as SCHEMAS
+from scurry.state.schemas import Renumbering
+
+#: The rules of tables that are not simply by key, None for those that are seen as a whole.
+_RULES: dict[str, Rule | None] = {
+    BROADCAST_STATES: BroadcastTable.redistribute,
+    OPERATOR_STATES: None,
+    timer_table(EVENT): TimerQueue.redistribute,
+    timer_table(PROCESSING): TimerQueue.redistribute,
+    SLICED_ELEMENTS: SliceTable.redistribute,
+    SLICED_VALUES: SliceTable.redistribute,
+    SLICED_RUNS: SliceTable.redistribute,
+    SLICED_COLUMNS: CodedKeys.redistribute,
+    SESSION_COLUMNS: CodedKeys.redistribute,
+}
+_KEYED = by_key_group()
+#: Deals out the journals of a stage, given how the slots' records have to be renumbered; returns
+#: what was gathered from each slot.
+Split = Callable[[Mapping[int, Renumbering]], dict[int, Gathered]]
+
+
+def rule_of(table: str) -> Rule | None:
+    """Where the records of ``table`` go, None if they have to be seen as a whole."""
+    if table == SCHEMAS:
+        return None
+    return _RULES.get(table.split("\x1f")[1], _KEYED)
+
+
+class SlotStart(NamedTuple):
+    """What a new slot begins with, beside its share of the journals."""
+
+    #: the number of its journal's first entry
+    base: int
+    notes: bytes
+    #: the last entry of its journal
+    entry: bytes
+
+
+def rescale_stage(
+    heads: Mapping[int, Head], split: Split, deal: Deal, before: Mapping[str, int]
+) -> list[SlotStart]:
+    """Have the journals of one stage dealt out; ``heads`` are theirs by slot, ``before`` is the
+    parallelism that operators had."""
+    settled = settle(split({}), deal)
+    if settled.renumbering:
+        split(settled.renumbering)
+    base = max((head.next for head in heads.values()), default=0)
+    notes = _notes({origin: head.notes for origin, head in heads.items()}, deal, before)
+    return [SlotStart(base, *rest) for rest in zip(notes, map(pack, settled.entries), strict=True)]
+
+
+def rescale_in_memory(
+    journals: Mapping[int, Journal], deal: Deal, before: Mapping[str, int]
+) -> list[MemoryJournal]:
+    """The journals of a stage's new slots, made of those of its slots before."""
+    heads = {slot: head for slot, journal in journals.items() if (head := journal.head())}
+    if not heads:
+        return []
+    shares: list[list[bytes]] = [[] for _ in range(deal.slots)]
+
+    def split(renumbering: Mapping[int, Renumbering]) -> dict[int, Gathered]:
+        for share in shares:
+            share.clear()
+        gathered = {}
+        for slot, head in heads.items():
+            splitter = Splitter(slot, deal, _appender(shares), renumbering.get(slot))
+            for seq in range(head.first, head.next):
+                splitter.take(journals[slot].read(seq))
+            splitter.finish()
+            gathered[slot] = splitter.gathered
+        return gathered
+
+    made = []
+    for share, start in zip(shares, rescale_stage(heads, split, deal, before), strict=True):
+        made.append(MemoryJournal())
+        take_in(made[-1], [*share, start.entry], start.base, start.notes)
+    return made
+
+
+def _appender(shares: list[list[bytes]]) -> Callable[[int, bytes], None]:
+    return lambda slot, blob: shares[slot].append(blob)
+
+
+def _notes(notes: Mapping[int, bytes], deal: Deal, before: Mapping[str, int]) -> list[bytes]:
+    held = {origin: decode_report(data) for origin, data in sorted(notes.items())}
+    gates: dict[str, list[Any]] = {}
+    for uid in sorted({uid for kept in held.values() for uid in kept["gates"]}):
+        snapshots = [kept["gates"][uid] for kept in held.values() if uid in kept["gates"]]
+        gates[uid] = InputGate.redistribute(snapshots, _renamed(deal, before))
+    cells = _cells([kept["cells"] for kept in held.values()], before)
+    stage = next((kept["stage"] for kept in held.values()), 0)
+    made = []
+    for slot in range(deal.slots):
+        mine = {uid: kept for uid, kept in gates.items() if slot < deal.degrees.get(uid, slot + 1)}
+        made.append(encode_report({"gates": mine, "cells": cells, "stage": stage}))
+    return made
+
+
+def _renamed(deal: Deal, before: Mapping[str, int]) -> Callable[[str], list[str]]:
+    """What becomes of a channel: the slots of its sender are other ones now. Channels that are
+    source partitions stay."""
+
+    def renamed(channel: str) -> list[str]:
+        sender = sender_of(channel)
+        prefix, _, place = channel.rpartition("@")
+        slots = deal.degrees.get(sender)
+        if slots is None or not place.isdigit() or int(place) >= before.get(sender, 0):
+            return [channel]
+        return [f"{prefix}@{slot}" for slot in range(slots)]
+
+    return renamed
+
+
+def _cells(slots: list[dict[str, Any]], before: Mapping[str, int]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for uid in sorted({name.rpartition("|")[0] for cells in slots for name in cells}):
+        instances = slots[: before.get(uid, len(slots))]
+        mine = [
+            {name: value for name, value in cells.items() if name.rpartition("|")[0] == uid}
+            for cells in instances
+        ]
+        made.update(redistribute_cells(mine))
+    return made

@@ -1,0 +1,177 @@
+"""A job that is restarted on its checkpoint with another parallelism goes on as if it never was."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.spark.test_recovery import FileSink, environment
+
+from scurry.common import Duration, Time, WatermarkStrategy
+from scurry.common.fault_points import RESCALE_POINTS, VARIABLE
+from scurry.common.job_status import JobStatus
+from scurry.datastream import KeyedProcessFunction
+from scurry.datastream.functions import KeyedBroadcastProcessFunction
+from scurry.datastream.state import (
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ValueStateDescriptor,
+)
+from scurry.datastream.window import TumblingEventTimeWindows
+from scurry.testing import ListSink, run_local
+
+REPOSITORY = Path(__file__).parents[2]
+DATA = [(f"k{i * 7 % 13}", i * 3 - i % 5) for i in range(150)]
+RULES = MapStateDescriptor("rules")
+
+
+class Numbered(FileSink):
+    """Refuses a number that comes too late: a batch may be committed again, none before it."""
+
+    def commit(self, batch_id: int, messages: list[Any]) -> None:
+        done = [int(file.stem) for file in self.directory.glob("*.json")]
+        assert batch_id in (max(done, default=-1), max(done, default=-1) + 1), (batch_id, done)
+        if batch_id not in done:
+            super().commit(batch_id, messages)
+
+
+class Alarm(KeyedProcessFunction):
+    """Counts; a timer 20 ms after each event reports the count it then sees."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.count = runtime_context.get_state(ValueStateDescriptor("count"))
+        self.times = runtime_context.get_list_state(ListStateDescriptor("times"))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        self.count.update((self.count.value() or 0) + 1)
+        self.times.add(value[1])
+        ctx.timer_service().register_event_time_timer(value[1] + 20)
+        yield "seen", value[0], value[1], self.count.value()
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
+        yield "timer", ctx.get_current_key(), timestamp, self.count.value(), sum(self.times.get())
+
+
+class Ruled(KeyedBroadcastProcessFunction):
+    """Multiplies by a factor that came with the first micro-batch, once it must be known."""
+
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        if value[1] > 100:
+            yield "ruled", *value, value[1] * ctx.get_broadcast_state(RULES)["factor"]
+
+    def process_broadcast_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        ctx.get_broadcast_state(RULES).put(*value)
+        yield from ()
+
+
+def add_job(env: Any, sink: Any) -> None:
+    """State, timers and windows of two stages, and broadcast state."""
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(
+        Duration.of_millis(5)
+    ).with_timestamp_assigner(lambda event, _: event[1])
+    source = env.from_collection(DATA).uid("events")
+    keyed = source.assign_timestamps_and_watermarks(strategy).uid("times").key_by(lambda e: e[0])
+    alarms = keyed.process(Alarm()).uid("alarm")
+    sums = keyed.window(TumblingEventTimeWindows.of(Time.milliseconds(70)))
+    totals = sums.reduce(lambda a, b: (a[0], a[1] + b[1])).uid("sums")
+    kinds = alarms.map(lambda row: (row[0], 1)).uid("ones").key_by(lambda row: row[0])
+    wide = kinds.window(TumblingEventTimeWindows.of(Time.milliseconds(200)))
+    counts = wide.reduce(lambda a, b: (a[0], a[1] + b[1])).uid("counts")
+    rules = env.from_collection([("factor", 2)]).uid("rules").broadcast(RULES)
+    ruled = keyed.connect(rules).process(Ruled()).uid("ruled")
+    alarms.union(
+        totals.map(lambda row: ("sum", *row)).uid("named sums"),
+        counts.map(lambda row: ("count", *row)).uid("named counts"),
+        ruled,
+    ).sink_to(sink).uid("sink")
+
+
+def expected() -> Counter[tuple[Any, ...]]:
+    """What one uninterrupted run without Spark gives."""
+    env, sink = environment(Path("unused"), 1000, 1), ListSink()
+    add_job(env, sink)
+    run_local(env)
+    assert Counter(row[0] for row in sink.values) > Counter(seen=149, timer=100, sum=40, count=2)
+    return Counter(sink.values)
+
+
+def run(root: Path, parallelism: int, batches: int | None = None, records: int = 15) -> list[int]:
+    """Run the job, to its end or for so many micro-batches at least; the numbers of these."""
+    env = environment(root / "ck", records, parallelism)
+    add_job(env, Numbered(root / "out"))
+    seen: list[int] = []
+    env.on_progress(lambda progress: seen.append(progress.batch))
+    client = env.execute_async()
+    while client.get_job_status().result() is JobStatus.RUNNING:
+        if batches is not None and len(seen) >= batches:
+            client.cancel().result()
+            return seen
+        time.sleep(0.01)
+    client.get_job_execution_result().result()
+    return seen
+
+
+def results(root: Path) -> Counter[tuple[Any, ...]]:
+    return Counter(map(tuple, Numbered(root / "out").results()))
+
+
+def test_two_slots_become_three_and_then_one(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    runs = [run(tmp_path, 2, 3), run(tmp_path, 3, 3), run(tmp_path, 1)]
+    numbers = [number for batches in runs for number in batches]
+    assert numbers == list(range(len(numbers)))
+    assert results(tmp_path) == expected()
+    # of the generations before nothing is left
+    kept = sorted(place.name for place in (tmp_path / "ck").iterdir())
+    assert kept == ["generation-2", "job.json"]
+    assert not (tmp_path / "ck" / "generation-2" / "state").exists()
+    # a finished job can be started again, with yet another parallelism, and has nothing to do
+    assert run(tmp_path, 2) == []
+    assert run(tmp_path, 3) == []
+    assert results(tmp_path) == expected()
+
+
+SCRIPT = """
+import sys
+sys.path.insert(0, {tests!r})
+from pathlib import Path
+from tests.spark.test_rescaling import run
+run(Path({root!r}), {parallelism})
+"""
+
+
+@pytest.mark.parametrize("point", ["after-sinks", *RESCALE_POINTS])
+def test_a_job_that_dies_while_it_is_rescaled_loses_and_doubles_nothing(
+    tmp_path: Path, point: str
+) -> None:
+    """With ``after-sinks`` the first micro-batch after the change has reached the sink, and is run
+    again with yet another parallelism."""
+    (tmp_path / "out").mkdir()
+    faults = tmp_path / "faults"
+    faults.mkdir()
+    run(tmp_path, 2, 4)
+    (faults / point).write_text("SIGKILL")
+    script = tmp_path / "job.py"
+    tests = str(REPOSITORY)
+    script.write_text(SCRIPT.format(tests=tests, root=str(tmp_path), parallelism=3))
+    subprocess.run(
+        [sys.executable, str(script)],
+        check=False,
+        stderr=subprocess.DEVNULL,
+        env={
+            **os.environ,
+            VARIABLE: str(faults),
+            "PYTHONPATH": str(REPOSITORY / "src"),
+            "SCURRY_MASTER": "local[2]",
+        },
+    )
+    assert (faults / f"{point}.struck").exists()
+    run(tmp_path, {"rescaling": 2, "rescaled": 3}.get(point, 1))
+    assert results(tmp_path) == expected()
