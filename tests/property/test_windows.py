@@ -35,6 +35,8 @@ events = st.lists(
 ).map(lambda pairs: [(key, time, at) for at, (key, time) in enumerate(pairs)])
 cuts = st.lists(st.integers(1, 7), min_size=1, max_size=6)
 troubles = st.lists(st.integers(0, 8), max_size=3)
+#: after which micro-batch the program goes on with how many slots
+moves = st.dictionaries(st.integers(0, 8), st.integers(1, 4), max_size=2)
 
 
 class Reference:
@@ -247,6 +249,7 @@ def test_tumbling(
     cuts,
     troubles,
     troubles,
+    moves,
 )
 def test_sliding(
     way: Any,
@@ -258,13 +261,15 @@ def test_sliding(
     sizes: list[int],
     crash: list[int],
     restart: list[int],
+    rescale: dict[int, int],
 ) -> None:
     assigner = SlidingEventTimeWindows.of(*map(Time.milliseconds, shape))
     expected = Reference(aligned(*shape, 0), lateness, False).run(data, bound)
     # what slices hold is in memory, or must be read again
     with patch("scurry.runtime.windowing.slices.KEEP", kept):
         assert run(way, assigner, data, bound, lateness, 2) == expected
-        cut = run(way, assigner, data, bound, lateness, 2, cuts=sizes, crash=crash, restart=restart)
+        how = {"cuts": sizes, "crash": crash, "restart": restart, "rescale": rescale}
+        cut = run(way, assigner, data, bound, lateness, 2, **how)
     assert cut == expected
 
 
@@ -310,6 +315,7 @@ def gap_of(element: Any) -> int:
     cuts,
     troubles,
     troubles,
+    moves,
 )
 def test_sessions_whose_gap_elements_decide(
     way: Any,
@@ -320,6 +326,7 @@ def test_sessions_whose_gap_elements_decide(
     sizes: list[int],
     crash: list[int],
     restart: list[int],
+    rescale: dict[int, int],
 ) -> None:
     assigner = EventTimeSessionWindows.with_dynamic_gap(gap_of)
     reference = Reference(lambda time: [], lateness, True)
@@ -328,7 +335,8 @@ def test_sessions_whose_gap_elements_decide(
     # what sessions hold is in memory, or must be read again
     with patch("scurry.runtime.windowing.session_table.KEEP", kept):
         assert run(way, assigner, data, bound, lateness, 2) == expected
-        cut = run(way, assigner, data, bound, lateness, 2, cuts=sizes, crash=crash, restart=restart)
+        how = {"cuts": sizes, "crash": crash, "restart": restart, "rescale": rescale}
+        cut = run(way, assigner, data, bound, lateness, 2, **how)
     assert cut == expected
 
 
