@@ -24,7 +24,7 @@ from scurry.datastream.window import (
     TumblingEventTimeWindows,
     WindowAssigner,
 )
-from scurry.testing import ListSink, run_local
+from scurry.testing import ListSink, OperatorHarness, run_local
 
 LATE = OutputTag("late")
 Event = tuple[str, int, int]
@@ -35,6 +35,8 @@ events = st.lists(
 ).map(lambda pairs: [(key, time, at) for at, (key, time) in enumerate(pairs)])
 cuts = st.lists(st.integers(1, 7), min_size=1, max_size=6)
 troubles = st.lists(st.integers(0, 8), max_size=3)
+#: after which micro-batch the program goes on with how many slots
+moves = st.dictionaries(st.integers(0, 8), st.integers(1, 4), max_size=2)
 
 
 class Reference:
@@ -247,6 +249,7 @@ def test_tumbling(
     cuts,
     troubles,
     troubles,
+    moves,
 )
 def test_sliding(
     way: Any,
@@ -258,13 +261,15 @@ def test_sliding(
     sizes: list[int],
     crash: list[int],
     restart: list[int],
+    rescale: dict[int, int],
 ) -> None:
     assigner = SlidingEventTimeWindows.of(*map(Time.milliseconds, shape))
     expected = Reference(aligned(*shape, 0), lateness, False).run(data, bound)
     # what slices hold is in memory, or must be read again
     with patch("scurry.runtime.windowing.slices.KEEP", kept):
         assert run(way, assigner, data, bound, lateness, 2) == expected
-        cut = run(way, assigner, data, bound, lateness, 2, cuts=sizes, crash=crash, restart=restart)
+        how = {"cuts": sizes, "crash": crash, "restart": restart, "rescale": rescale}
+        cut = run(way, assigner, data, bound, lateness, 2, **how)
     assert cut == expected
 
 
@@ -310,6 +315,7 @@ def gap_of(element: Any) -> int:
     cuts,
     troubles,
     troubles,
+    moves,
 )
 def test_sessions_whose_gap_elements_decide(
     way: Any,
@@ -320,6 +326,7 @@ def test_sessions_whose_gap_elements_decide(
     sizes: list[int],
     crash: list[int],
     restart: list[int],
+    rescale: dict[int, int],
 ) -> None:
     assigner = EventTimeSessionWindows.with_dynamic_gap(gap_of)
     reference = Reference(lambda time: [], lateness, True)
@@ -328,5 +335,45 @@ def test_sessions_whose_gap_elements_decide(
     # what sessions hold is in memory, or must be read again
     with patch("scurry.runtime.windowing.session_table.KEEP", kept):
         assert run(way, assigner, data, bound, lateness, 2) == expected
-        cut = run(way, assigner, data, bound, lateness, 2, cuts=sizes, crash=crash, restart=restart)
+        how = {"cuts": sizes, "crash": crash, "restart": restart, "rescale": rescale}
+        cut = run(way, assigner, data, bound, lateness, 2, **how)
     assert cut == expected
+
+
+class Panes(ProcessWindowFunction):
+    """Tells all there is to tell, and the windows that were cleared before."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.cleared: list[Any] = []
+
+    def process(self, key: str, context: Any, elements: Iterable[Event]) -> Iterable[Any]:
+        yield key, context.window(), context.pane(), context.current_watermark(), list(elements)
+        yield "cleared", tuple(self.cleared)
+        self.cleared.clear()
+
+    def clear(self, context: Any) -> None:
+        self.cleared.append(context.window())
+
+
+@given(events, st.integers(0, 20), st.integers(0, 25), st.sampled_from([3, gap_of]))
+def test_both_session_operators_do_the_same_in_the_same_order(
+    data: list[Event], bound: int, lateness: int, gap: Any
+) -> None:
+    """Across keys too, with timestamps, panes, and what is cleared."""
+    found = []
+    for trigger in (EventTimeTrigger(), AnotherEventTimeTrigger()):
+        assigner: Any = EventTimeSessionWindows.with_dynamic_gap(gap_of)
+        if gap == 3:
+            assigner = EventTimeSessionWindows.with_gap(Time.milliseconds(3))
+        stream = StreamExecutionEnvironment.get_execution_environment().from_collection([])
+        windowed = stream.key_by(lambda event: event[0]).window(assigner).trigger(trigger)
+        late = windowed.allowed_lateness(lateness).side_output_late_data(LATE)
+        with OperatorHarness.of(late.process(Panes())) as harness:
+            highest = -(10**6)
+            for event in data:
+                harness.process_watermark(highest - bound - 1)
+                harness.process_element(event, event[1])
+                highest = max(highest, event[1])
+            harness.process_watermark((1 << 63) - 1)
+            found.append((harness.timestamped_output, harness.side_output(LATE)))
+    assert found[0] == found[1]

@@ -226,7 +226,9 @@ class Model:
         return min(last_instant(window) + extra, END)
 
     def _held(self, window: Window) -> Held:
-        return self.windows.setdefault(window, Held(self.trigger))
+        if window not in self.windows:
+            self.windows[window] = Held(self.trigger)
+        return self.windows[window]
 
     # -- elements
 

@@ -96,6 +96,8 @@ class Epoch(msgspec.Struct):
     wake: int | None = None
     version: int = 1
     operators: OperatorStates = msgspec.field(default_factory=OperatorStates)
+    #: the parallelism that each source was first read with: what its positions mean depends on it
+    splits: dict[str, int] = {}
 
 
 def rescaled(epoch: Epoch, job: JobSpec) -> Epoch:
@@ -146,8 +148,12 @@ class BatchPlanner:
         self._job = job
         #: the most records the next micro-batch reads of each source
         self.max_records = max_records
+        known_splits = {} if epoch is None else epoch.splits
+        # a source may cut its input into as many partitions as it has tasks, so it is told the
+        # same number for ever; with more or fewer tasks these read the partitions there are
+        self._splits = {s.uid: known_splits.get(s.uid, s.tasks) for s in job.sources}
         self._enumerators: dict[str, SourceEnumerator] = {
-            source.uid: source.source.enumerator(source.tasks) for source in job.sources
+            source.uid: source.source.enumerator(self._splits[source.uid]) for source in job.sources
         }
         self._positions: dict[str, Any] = {}
         #: where the sources stood before the last planned batch
@@ -269,6 +275,7 @@ class BatchPlanner:
             self._now,
             self._wake,
             operators=self._operators,
+            splits=self._splits,
         )
 
     def observe(self, counters: Mapping[str, int]) -> None:

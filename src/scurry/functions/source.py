@@ -115,7 +115,10 @@ class Source(ABC):
 
     @abstractmethod
     def enumerator(self, parallelism: int) -> SourceEnumerator:
-        """A fresh enumerator, made on the driver when the job starts."""
+        """A fresh enumerator, made on the driver when the job starts.
+
+        ``parallelism`` is the number of tasks that read the source, as of the job's first start:
+        it stays the same on a checkpoint, so partitions may be counted by it."""
 
     @abstractmethod
     def read(self, what: Json) -> Iterator[SourceBatch]:

@@ -10,10 +10,11 @@ import pytest
 from scurry.common.errors import StateError
 from scurry.compile.planner import Epoch
 from scurry.compile.spark.checkpoint import JobDirectory
-from scurry.compile.spark.initial_state import InitialState
+from scurry.compile.spark.initial_state import InitialState, ShareWriter
 from scurry.compile.spark.worker import JobPayload, run_ingress
 from scurry.datastream import StreamExecutionEnvironment
 from scurry.runtime.ingress import TaskPlan
+from scurry.runtime.rescaling import SlotStart
 from scurry.runtime.specs import JobSpec
 from scurry.state.journal import MemoryJournal
 from scurry.testing import ListSink
@@ -124,9 +125,20 @@ def test_a_garbled_identity(tmp_path: Path) -> None:
         JobDirectory(str(tmp_path))
 
 
-def test_initial_state_that_was_deleted(tmp_path: Path) -> None:
-    with pytest.raises(StateError, match=r"1/0, which was to be taken in .*somebody has deleted"):
-        InitialState(str(tmp_path), 1, 0).fill(MemoryJournal())
+def test_initial_state_that_was_deleted_or_cut_short(tmp_path: Path) -> None:
+    state = InitialState(str(tmp_path), 1, 0)
+    with pytest.raises(StateError, match=r"1/0/start, state that was to be .*somebody has deleted"):
+        state.fill(MemoryJournal())
+    state.write_start(SlotStart(7, b"notes", b"last"))
+    with ShareWriter(state, "2") as share:
+        share.append(b"first")
+    journal = MemoryJournal()
+    head = state.fill(journal)
+    assert (head.first, head.next, head.notes) == (7, 9, b"notes")
+    assert journal.entries == {7: b"first", 8: b"last"}
+    (state.place / "2").write_bytes((state.place / "2").read_bytes()[:-1])
+    with pytest.raises(StateError, match=r"1/0/2, .* cannot be read: it ends too early"):
+        state.fill(MemoryJournal())
 
 
 def test_a_lost_plan(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ import msgspec
 import pytest
 
 from scurry.compile.planner import Epoch, OperatorStates, deal_again, rescaled
+from scurry.connectors.datagen import DataGeneratorSource
+from scurry.connectors.number_seq import NumberSequenceSource
 from scurry.datastream import KeyedProcessFunction, MapFunction, StreamExecutionEnvironment
 from scurry.datastream.functions import CheckpointedFunction
 from scurry.datastream.state import ListStateDescriptor, ValueStateDescriptor
@@ -46,6 +48,21 @@ def test_a_list_keeps_its_order(rescale: dict[int, int]) -> None:
     written in."""
     stream = environment(1).from_collection(range(20)).key_by(lambda n: "all")
     assert collect_local(stream.process(Appending()), cuts=1, rescale=rescale) == list(range(20))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [NumberSequenceSource(0, 99), DataGeneratorSource(lambda n: n, 100)],
+    ids=["sequence", "generator"],
+)
+@pytest.mark.parametrize("rescale", [{2: 3}, {1: 1, 3: 4}])
+@pytest.mark.parametrize("crash", [(), (2, 3)])
+def test_sources_that_are_cut_by_parallelism_are_read_to_the_end(
+    source: Any, rescale: dict[int, int], crash: tuple[int, ...]
+) -> None:
+    stream = environment(2).from_source(source, None, "numbers").key_by(lambda n: n)
+    found = collect_local(stream.map(lambda n: n), cuts=10, crash=crash, rescale=rescale)
+    assert sorted(found) == list(range(100))
 
 
 class Reminder(KeyedProcessFunction):

@@ -38,16 +38,8 @@ class InitialState:
 
     def fill(self, journal: Journal) -> Head:
         """Make it the content of a journal that has none."""
-        try:
-            start = _starts.decode(next(_blobs(self.place / _START)))
-            return take_in(journal, self._entries(start), start.base, start.notes)
-        except (OSError, StopIteration, msgspec.MsgspecError) as failure:
-            raise StateError(
-                f"The state in {self.place}, which was to be taken in after a change of the "
-                f"parallelism, cannot be read: {failure!r}. It must be on a file system that the "
-                "driver and all executors share, under the same path; if it is, somebody has "
-                "deleted it, and the checkpoint is damaged."
-            ) from failure
+        start = _starts.decode(b"".join(_blobs(self.place / _START)))
+        return take_in(journal, self._entries(start), start.base, start.notes)
 
     def _entries(self, start: SlotStart) -> Iterator[bytes]:
         shares = [name for name in os.listdir(self.place) if name.isdigit()]
@@ -88,9 +80,17 @@ class ShareWriter:
 
 
 def _blobs(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while size := file.read(8):
-            blob = file.read(int.from_bytes(size, "big"))
-            if len(size) < 8 or len(blob) < int.from_bytes(size, "big"):
-                raise OSError(f"{path} ends too early")
-            yield blob
+    try:
+        with path.open("rb") as file:
+            while size := file.read(8):
+                blob = file.read(int.from_bytes(size, "big"))
+                if len(blob) < int.from_bytes(size, "big"):
+                    raise OSError("it ends too early")
+                yield blob
+    except OSError as failure:
+        raise StateError(
+            f"{path}, state that was to be taken in after a change of the parallelism, cannot be "
+            f"read: {failure}. It must be on a file system that the driver and all executors "
+            "share, under the same path; if it is, somebody has deleted it, and the checkpoint is "
+            "damaged."
+        ) from failure

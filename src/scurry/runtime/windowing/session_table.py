@@ -43,6 +43,7 @@ class Session:
         "end",
         "fresh",
         "held",
+        "index",
         "marks",
         "pieces",
         "start",
@@ -59,6 +60,8 @@ class Session:
         self.fresh: list[Any] = []
         self.earlier: tuple[tuple[int, list[Any]], ...] = ()
         self.changed, self.alive = False, True
+        #: how often it has fired, or a session that has become part of it
+        self.index = 0
 
 
 class KeySessions:
@@ -81,8 +84,10 @@ class KeySessions:
         """When a session fires or is over next, from ``time`` on; not before ``time`` in any
         case."""
         order, found = self.order, NEVER
-        place = self.first if len(order) == 1 else self.ending_from(time)
-        if place < len(order) and order[place].end > time:
+        if len(order) == 1 and not lateness:
+            return order[0].end - 1
+        place = self.ending_from(time)
+        if place < len(order):
             found = order[place].end - 1
         if lateness and self.first < len(order):
             found = min(found, max(time, over(order[self.first], lateness)))
@@ -119,8 +124,9 @@ class SessionTable:
             return False
         self._loaded = True
         for _, record in self._store.scan(self.name):
-            key, (start, end, marks, *value) = unpack_record(record)
+            key, (start, end, marks, index, *value) = unpack_record(record)
             session = Session(start, end, tuple(marks), True)
+            session.index = index
             if value and self._in_memory < KEEP:
                 (session.held,) = value
                 self._in_memory += 1
@@ -164,7 +170,7 @@ class SessionTable:
         if self._combining:
             record = self._store.get(self.name, prefix + row_of(session.marks[0]))
             assert record is not None
-            return unpack_record(record)[1][3]
+            return unpack_record(record)[1][4]
         found: list[Any] = []
         for mark in session.marks:
             for _, record in self._pieces(prefix + row_of(mark)):
@@ -189,6 +195,7 @@ class SessionTable:
             one.earlier = (*one.earlier, (one.marks[-1], one.fresh), *other.earlier)
             one.fresh, one.pieces = other.fresh, one.pieces or other.pieces
         one.marks += other.marks
+        one.index = max(one.index, other.index)
         other.alive = False
         if other.stored:
             self._gone.append(sessions.prefix + row_of(other.marks[0]))
@@ -232,7 +239,7 @@ class SessionTable:
             if not session.alive:
                 continue
             key, prefix = sessions.key, sessions.prefix
-            told = [session.start, session.end, session.marks]
+            told = [session.start, session.end, session.marks, session.index]
             if self._combining:
                 told.append(session.held)
             yield self.name, prefix + row_of(session.marks[0]), pack_record(key, tuple(told))

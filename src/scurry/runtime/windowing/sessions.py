@@ -33,13 +33,13 @@ from scurry.runtime.windowing.session_table import (
 )
 from scurry.state.table import MISSING
 from scurry.windowing.basic_triggers import EventTimeTrigger
-from scurry.windowing.panes import AccumulationMode, PaneTiming
+from scurry.windowing.panes import AccumulationMode, PaneInfo, PaneTiming
 from scurry.windowing.session_windows import (
     DynamicEventTimeSessionWindows,
     EventTimeSessionWindows,
 )
 from scurry.windowing.spec import WindowSpec
-from scurry.windowing.windows import TimeWindow, WindowKey
+from scurry.windowing.windows import TimeWindow
 
 
 def runs_sessions(windowing: WindowSpec) -> bool:
@@ -105,7 +105,7 @@ class SessionOperator(WindowingOperator):
         keys, assigner = table.keys, self._windowing.assigner
         gap_of = assigner.gap_of  # type: ignore[attr-defined]
         fixed = getattr(assigner, "session_gap", None)
-        plain = not self._combining and not lateness
+        combine = self._combine if self._combining else None
         late: list[int] = []
         stamps, marks = self.stamps(batch, 1).tolist(), self.marks(batch).tolist()
         for at, (key, row, stamp, mark) in enumerate(
@@ -121,11 +121,14 @@ class SessionOperator(WindowingOperator):
                 sessions = keys.get(key)
                 if sessions is not None:
                     last = sessions.order[-1]
-                    if plain and last.start <= stamp <= last.end and last.changed:
+                    if last.changed and last.start <= stamp <= last.end > mark + 1:
                         # by far the most frequent case, all of it in one place
+                        if combine is None:
+                            last.fresh.append(row)
+                        else:
+                            last.held = combine(last.held, row)
                         if end > last.end:
                             last.end = min(end, NEVER)
-                        last.fresh.append(row)
                         continue
                 end = min(end, NEVER)
                 session = None if sessions is None else self._joined(sessions, stamp, end)
@@ -133,13 +136,13 @@ class SessionOperator(WindowingOperator):
                     if min(end - 1 + lateness, NEVER - 1) <= mark:
                         late.append(at)
                         continue
-                    value = self._combine(MISSING, row) if self._combining else ()
+                    value = () if combine is None else combine(MISSING, row)
                     sessions = table.of(key)
                     place = sessions.ending_from(stamp)
                     session = table.begin(sessions, place, stamp, end, value)
-                elif self._combining:
-                    session.held = self._combine(session.held, row)
-                if not self._combining:
+                elif combine is not None:
+                    session.held = combine(session.held, row)
+                if combine is None:
                     session.fresh.append(row)
             except Exception as failure:
                 self._refuse(at, row, stamp, failure)
@@ -172,7 +175,7 @@ class SessionOperator(WindowingOperator):
             table.contents(sessions, session)
         if not others and session.start <= start and end <= session.end:
             return session
-        merged = [(one.start, one.end) for one in order[place:last]]
+        start, end = min(start, session.start), max(end, order[last - 1].end)
         value = session.held
         if self._combining:
             for other in others:
@@ -180,11 +183,7 @@ class SessionOperator(WindowingOperator):
         for other in others:
             table.absorb(sessions, session, other, value)
         del order[place + 1 : last]
-        session.start, session.end = min(start, merged[0][0]), max(end, merged[-1][1])
-        if self._tracks_panes:
-            into = WindowKey(sessions.key, TimeWindow(session.start, session.end))
-            places = [WindowKey(sessions.key, TimeWindow(*span)) for span in merged]
-            self._panes.merge(into, places)
+        session.start, session.end = start, end
         return session
 
     def advance(self, watermark: int) -> None:
@@ -225,14 +224,25 @@ class SessionOperator(WindowingOperator):
     def _due(self, sessions: KeySessions, time: int, cause: int) -> None:
         """Fire the session of a key that ends at ``time``, forget those that are over then."""
         order, lateness, first = sessions.order, self._lateness, sessions.first
-        place = first if len(order) == 1 else sessions.ending_from(time)
-        if place < len(order) and order[place].end - 1 == time:
-            session = order[place]
-            last = not lateness or over(session, lateness) == time
-            self._fire(sessions, session, cause, PaneTiming.ON_TIME, last)
-        while first < len(order) and over(order[first], lateness) <= time:
+        if len(order) == 1 and not lateness:
+            # most keys have one session, and it ends when it fires
+            self._fire(sessions, order[0], cause, PaneTiming.ON_TIME, True)
+            self._end(sessions, order[0])
+            del self._table.keys[sessions.key]
+            return
+        while (
+            first < len(order) and order[first].end <= time and over(order[first], lateness) <= time
+        ):
             self._end(sessions, order[first])
             first += 1
+        place = sessions.ending_from(time)
+        if place < len(order) and order[place].end - 1 == time:
+            session = order[place]
+            last = over(session, lateness) == time
+            self._fire(sessions, session, cause, PaneTiming.ON_TIME, last)
+            if last:
+                self._end(sessions, session)
+                first = place + 1
         if first > sessions.first:
             self._table.retire(sessions, first)
 
@@ -245,7 +255,10 @@ class SessionOperator(WindowingOperator):
         self._firing._window = window
         self._scope.key = key
         if self._tracks_panes:
-            self._firing._pane = self._panes.next(WindowKey(key, window), timing, last)
+            self._firing._pane = PaneInfo(timing, session.index, session.index == 0, last)
+            session.index += 1
+            if not session.changed and not last:
+                self._table.change(sessions, session)
         try:
             results = self._call(key, window, held)
             if results is not None:
@@ -263,13 +276,10 @@ class SessionOperator(WindowingOperator):
     def _end(self, sessions: KeySessions, session: Session) -> None:
         """Forget all about a session."""
         key = sessions.key
-        if self._clears or self._tracks_panes:
+        if self._clears:
             window = TimeWindow(session.start, session.end)
-            if self._tracks_panes:
-                self._panes.clear(WindowKey(key, window))
-            if self._clears:
-                function: Any = self._windowing.function
-                self._scope.key, self._firing._window = key, window
-                self._working = f"{window!r} of key {thaw(key)!r}"
-                function.clear(self._firing)
+            function: Any = self._windowing.function
+            self._scope.key, self._firing._window = key, window
+            self._working = f"{window!r} of key {thaw(key)!r}"
+            function.clear(self._firing)
         self._table.drop(sessions, session)
