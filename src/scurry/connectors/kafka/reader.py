@@ -59,6 +59,9 @@ class PartitionReader:
                     isolation_level="read_committed",
                     # the end of a partition shows only when a fetch has come back empty
                     fetch_wait_max_ms="50",
+                    # with less, every few records that arrive would be an answer of their own, and
+                    # brokers busy with nothing else
+                    fetch_min_bytes="65536",
                     # read ahead up to so many bytes; with its defaults the client would stop at
                     # 100 000 messages, and then for a whole second
                     queued_max_messages_kbytes="32768",
