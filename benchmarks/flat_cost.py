@@ -21,8 +21,9 @@ from benchmarks import _data, _results
 from benchmarks._memory import JVM, WORKERS, MemoryWatch
 from benchmarks._results import OUT, Result
 from benchmarks.contenders.scurry_aggregates import ColumnSummingSink, aggregates
+from scurry.connectors.collection import SequenceEnumerator
 from scurry.datastream import StreamExecutionEnvironment
-from scurry.functions.source import ReadPlan, ReadRange, Source, SourceBatch, SourceEnumerator
+from scurry.functions.source import Source, SourceBatch, SourceEnumerator
 
 NAME = "flat_cost"
 _KEYS = 10_000
@@ -42,7 +43,7 @@ class Ticks(Source):
         self._keys = keys
 
     def enumerator(self, parallelism: int) -> SourceEnumerator:
-        return _Walk(self._events)
+        return SequenceEnumerator(self._events)
 
     def read(self, what: Any) -> Iterator[SourceBatch]:
         start, end = what
@@ -52,18 +53,6 @@ class Ticks(Source):
             columns = [_data.keys_of(first, rows, self._keys), at % 1000, at]
             named = pa.RecordBatch.from_arrays(list(map(pa.array, columns)), ["key", "value", "ts"])
             yield SourceBatch(columns=named)
-
-
-class _Walk(SourceEnumerator):
-    def __init__(self, events: int) -> None:
-        self._events = events
-
-    def initial_position(self) -> Any:
-        return 0
-
-    def plan(self, position: Any, max_records: int) -> ReadPlan:
-        end = min(self._events, position + max_records)
-        return ReadPlan(end, [ReadRange("0", [position, end])], finished=end == self._events)
 
 
 @click.command(help=__doc__.splitlines()[0])

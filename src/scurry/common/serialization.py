@@ -173,6 +173,8 @@ class BulkWriterFactory(ABC):
     suffix: str = ""
     #: whether :meth:`SegmentWriter.write` has a use for columns
     columnar: bool = False
+    #: what stands between two segments that are put one behind the other
+    delimiter: bytes = b""
 
     @abstractmethod
     def create(self, path: str) -> SegmentWriter:
@@ -181,6 +183,7 @@ class BulkWriterFactory(ABC):
     def join(self, segments: Sequence[Path], target: Path) -> None:
         """Make one file of several segments; here, by putting one behind the other."""
         with target.open("wb") as file:
-            for segment in segments:
+            for number, segment in enumerate(segments):
+                file.write(self.delimiter if number else b"")
                 with segment.open("rb") as part:
                     shutil.copyfileobj(part, file, _COPY_BYTES)

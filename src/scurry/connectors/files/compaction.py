@@ -6,17 +6,13 @@ tasks wrote stays hidden until there is enough of it, and is then joined (:class
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Sequence
+import copy
 from dataclasses import dataclass
-from pathlib import Path
 
 from scurry.common.errors import ProgramError
-from scurry.common.serialization import BulkWriterFactory, SegmentWriter
+from scurry.common.serialization import BulkWriterFactory
 from scurry.connectors.files.rolling import RollingPolicy
 from scurry.connectors.files.writers import EncoderFactory
-
-_COPY = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -104,23 +100,6 @@ class FileCompactor:
                 "concat_file_compactor takes a delimiter only for row formats: it would break "
                 f"files of {type(factory).__name__.strip('_')}. Leave it out."
             )
-        return _Delimited(factory, self.delimiter)
-
-
-class _Delimited(BulkWriterFactory):
-    """A row format whose files have something between them when they are joined."""
-
-    def __init__(self, factory: BulkWriterFactory, delimiter: bytes) -> None:
-        self._factory = factory
-        self._delimiter = delimiter
-        self.suffix = factory.suffix
-
-    def create(self, path: str) -> SegmentWriter:
-        return self._factory.create(path)
-
-    def join(self, segments: Sequence[Path], target: Path) -> None:
-        with target.open("wb") as file:
-            for number, segment in enumerate(segments):
-                file.write(self._delimiter if number else b"")
-                with segment.open("rb") as part:
-                    shutil.copyfileobj(part, file, _COPY)
+        made = copy.copy(factory)
+        made.delimiter = self.delimiter
+        return made

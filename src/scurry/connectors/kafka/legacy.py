@@ -16,17 +16,12 @@ from typing import Any
 from scurry.common.errors import NotSupportedError, ProgramError
 from scurry.common.serialization import DeserializationSchema, SerializationSchema
 from scurry.common.type_information import TypeInformation, describe
+from scurry.connectors.kafka.client import ClientSettings
 from scurry.connectors.kafka.offsets import KafkaOffsetResetStrategy, KafkaOffsetsInitializer
 from scurry.connectors.kafka.outgoing import KafkaRecordSerializationSchema, Outgoing
 from scurry.connectors.kafka.sink import KafkaSink
 from scurry.connectors.kafka.source import KafkaSource, KafkaSourceBuilder
-from scurry.functions.sink import (
-    CommitterContext,
-    DeliveryGuarantee,
-    Sink,
-    SinkWriter,
-    WriterContext,
-)
+from scurry.functions.sink import CommitterContext, DeliveryGuarantee
 from scurry.functions.source import Json, Source, SourceBatch, SourceEnumerator
 from scurry.runtime.batch import Longs
 
@@ -50,40 +45,42 @@ class FlinkKafkaConsumerBase(Source, ABC):
         self._builder = builder
         self._reset = reset
         self._start = KafkaOffsetsInitializer.committed_offsets(reset)
-        self._commits = True
+        self._made: KafkaSource | None = None
 
+    @property
     def _source(self) -> KafkaSource:
-        commits = "true" if self._commits else "false"
-        self._builder.set_property("commit.offsets.on.checkpoint", commits)
-        return self._builder.set_starting_offsets(self._start).build()
+        if self._made is None:
+            self._made = self._builder.set_starting_offsets(self._start).build()
+        return self._made
+
+    def _from(self, start: KafkaOffsetsInitializer) -> FlinkKafkaConsumerBase:
+        self._start, self._made = start, None
+        return self
 
     def set_commit_offsets_on_checkpoints(
         self, commit_on_checkpoints: bool
     ) -> FlinkKafkaConsumerBase:
         """Whether the consumer group shows how far the job has come."""
-        self._commits = commit_on_checkpoints
-        return self
+        commits = "true" if commit_on_checkpoints else "false"
+        self._builder.set_property("commit.offsets.on.checkpoint", commits)
+        return self._from(self._start)
 
     def set_start_from_earliest(self) -> FlinkKafkaConsumerBase:
         """Begin with the oldest record."""
-        self._start = KafkaOffsetsInitializer.earliest()
-        return self
+        return self._from(KafkaOffsetsInitializer.earliest())
 
     def set_start_from_latest(self) -> FlinkKafkaConsumerBase:
         """Begin with what comes after the job was started."""
-        self._start = KafkaOffsetsInitializer.latest()
-        return self
+        return self._from(KafkaOffsetsInitializer.latest())
 
     def set_start_from_timestamp(self, startup_offsets_timestamp: int) -> FlinkKafkaConsumerBase:
         """Begin with the first record of that time, in milliseconds, or later."""
-        self._start = KafkaOffsetsInitializer.timestamp(startup_offsets_timestamp)
-        return self
+        return self._from(KafkaOffsetsInitializer.timestamp(startup_offsets_timestamp))
 
     def set_start_from_group_offsets(self) -> FlinkKafkaConsumerBase:
         """Begin where the consumer group stands, which is the default; where it has no offset,
         the property ``auto.offset.reset`` decides."""
-        self._start = KafkaOffsetsInitializer.committed_offsets(self._reset)
-        return self
+        return self._from(KafkaOffsetsInitializer.committed_offsets(self._reset))
 
     def disable_filter_restored_partitions_with_subscribed_topics(self) -> FlinkKafkaConsumerBase:
         """Topics that are no longer named cannot be read on."""
@@ -98,13 +95,13 @@ class FlinkKafkaConsumerBase(Source, ABC):
 
     @property
     def type_info(self) -> TypeInformation | None:
-        return self._source().type_info
+        return self._source.type_info
 
     def enumerator(self, parallelism: int) -> SourceEnumerator:
-        return self._source().enumerator(parallelism)
+        return self._source.enumerator(parallelism)
 
     def read(self, what: Json) -> Iterator[SourceBatch]:
-        return self._source().read(what)
+        return self._source.read(what)
 
 
 class FlinkKafkaConsumer(FlinkKafkaConsumerBase):
@@ -126,8 +123,8 @@ class FlinkKafkaConsumer(FlinkKafkaConsumerBase):
                 f"FlinkKafkaConsumer: auto.offset.reset is {reset.lower()!r}; it takes "
                 "'earliest', 'latest' or 'none'."
             )
+        builder.build()
         super().__init__(builder, KafkaOffsetResetStrategy[reset])
-        self._source()
 
 
 class Semantic(Enum):
@@ -138,12 +135,15 @@ class Semantic(Enum):
     NONE = 2
 
 
-class FlinkKafkaProducerBase(Sink, ABC):
-    """A sink that is a `KafkaSink` below."""
+class FlinkKafkaProducerBase(KafkaSink, ABC):
+    """A `KafkaSink` whose transactions are named after the job's checkpoint, since the program
+    gives them no name."""
 
-    def __init__(self, sink: KafkaSink) -> None:
-        self._sink = sink
-        self.guarantee = sink.guarantee
+    _schema: _ValuesOnly
+
+    def start(self, context: CommitterContext) -> None:
+        self._prefix = f"scurry-{context.checkpoint_id}"
+        super().start(context)
 
     def set_log_failures_only(self, log_failures_only: bool) -> FlinkKafkaProducerBase:
         """Records that cannot be written fail the job; they are not merely logged."""
@@ -164,28 +164,8 @@ class FlinkKafkaProducerBase(Sink, ABC):
         self, write_timestamp_to_kafka: bool
     ) -> FlinkKafkaProducerBase:
         """Whether records get the elements' event timestamps."""
-        schema = self._sink.schema
-        assert isinstance(schema, _ValuesOnly)
-        schema.stamped = write_timestamp_to_kafka
+        self._schema.stamped = write_timestamp_to_kafka
         return self
-
-    def create_writer(self, context: WriterContext) -> SinkWriter:
-        return self._sink.create_writer(context)
-
-    def start(self, context: CommitterContext) -> None:
-        self._sink.start(context)
-
-    def recover(self, batch_id: int) -> None:
-        self._sink.recover(batch_id)
-
-    def commit(self, batch_id: int, messages: list[Any]) -> None:
-        self._sink.commit(batch_id, messages)
-
-    def abort(self, batch_id: int) -> None:
-        self._sink.abort(batch_id)
-
-    def close(self) -> None:
-        self._sink.close()
 
 
 class FlinkKafkaProducer(FlinkKafkaProducerBase):
@@ -201,14 +181,14 @@ class FlinkKafkaProducer(FlinkKafkaProducerBase):
     ) -> None:
         if not isinstance(semantic, Semantic):
             raise ProgramError(f"FlinkKafkaProducer takes a Semantic, got {describe(semantic)}.")
-        builder = KafkaSink.builder().set_record_serializer(
-            _ValuesOnly(topic, serialization_schema)
+        if not producer_config.get("bootstrap.servers"):
+            raise ProgramError("A FlinkKafkaProducer needs brokers: set bootstrap.servers.")
+        super().__init__(
+            ClientSettings(producer_config),
+            _ValuesOnly(topic, serialization_schema),
+            DeliveryGuarantee[semantic.name],
+            topic,
         )
-        for key, value in producer_config.items():
-            builder.set_property(key, value)
-        builder.set_delivery_guarantee(DeliveryGuarantee[semantic.name])
-        builder.set_transactional_id_prefix(f"{topic}-producer")
-        super().__init__(builder.build())
 
     def ignore_failures_after_transaction_timeout(self) -> FlinkKafkaProducer:
         """Nothing to ignore: a micro-batch whose transaction timed out is written again."""

@@ -53,11 +53,6 @@ class KafkaSink(Sink):
         """A builder without settings."""
         return KafkaSinkBuilder()
 
-    @property
-    def schema(self) -> KafkaRecordSerializationSchema:
-        """How elements become records."""
-        return self._schema
-
     def create_writer(self, context: WriterContext) -> SinkWriter:
         if self._transactional:
             return StagingWriter(self._schema, context)

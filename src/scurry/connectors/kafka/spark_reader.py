@@ -11,8 +11,10 @@ brokers the workers can only reach through the JVM's client.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
+import time
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 _PREFIX = "scurry-reads-"
 _CHUNK = 50_000
+#: Files that a crash has left behind are deleted after a week.
+_OLD_SECONDS = 7 * 86_400.0
 #: Settings that Spark's connector keeps to itself.
 _SPARKS_OWN = frozenset(
     {
@@ -59,6 +63,7 @@ class SparkReads:
         self, staging: str, properties: Mapping[str, str], options: Mapping[str, str]
     ) -> None:
         self.staging = Path(staging.removeprefix("file://"))
+        self._staged: set[Path] = set()
         given = {k: v for k, v in properties.items() if k not in FLINK_KEYS | _SPARKS_OWN}
         self._options = {
             "kafka.isolation.level": "read_committed",
@@ -68,7 +73,7 @@ class SparkReads:
         }
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"staging": self.staging, "_options": {}}
+        return {"staging": self.staging, "_options": {}, "_staged": set()}
 
     def check(self) -> None:
         """Fails where Spark has no Kafka connector."""
@@ -93,6 +98,7 @@ class SparkReads:
     def stage(self, ranges: list[ReadRange], fail_on_data_loss: bool) -> list[ReadRange]:
         """Have the ranges read; the same, with where their records are."""
         place = self.staging / f"{_PREFIX}{uuid.uuid4().hex}"
+        self._staged.add(place)
         bounds: dict[str, dict[str, dict[str, int]]] = {"startingOffsets": {}, "endingOffsets": {}}
         assigned: dict[str, list[int]] = {}
         for topic, partition, start, end in (item.what for item in ranges):
@@ -111,9 +117,14 @@ class SparkReads:
         return [ReadRange(item.partition, [*item.what, str(place)]) for item in ranges]
 
     def forget(self) -> None:
-        """Delete what has been read: all of it is durable."""
+        """Delete what has been read: all of it is durable. Another job may have files in the same
+        place, so what this run has not written goes only when it is old."""
+        old = time.time() - _OLD_SECONDS
         for place in self.staging.glob(f"{_PREFIX}*"):
-            shutil.rmtree(place, ignore_errors=True)
+            with contextlib.suppress(FileNotFoundError):
+                if place in self._staged or place.stat().st_mtime < old:
+                    shutil.rmtree(place, ignore_errors=True)
+        self._staged.clear()
 
 
 def _session() -> SparkSession:
@@ -134,10 +145,6 @@ class StagingEnumerator(SourceEnumerator):
         self._reads = reads
         self._patience = Patience(servers, "have Spark read a micro-batch")
         self._fail_on_data_loss = fail_on_data_loss
-        self.partitions = inner.partitions  # type: ignore[method-assign]
-        self.observed = inner.observed  # type: ignore[method-assign]
-        self.gauges = inner.gauges  # type: ignore[method-assign]
-        self.close = inner.close  # type: ignore[method-assign]
 
     def initial_position(self) -> Json:
         return self._inner.initial_position()
@@ -159,9 +166,21 @@ class StagingEnumerator(SourceEnumerator):
         self._patience.over()
         return ReadPlan(plan.position, ranges, plan.finished, plan.ended)
 
+    def partitions(self) -> list[str]:
+        return self._inner.partitions()
+
     def committed(self, position: Json) -> None:
         self._inner.committed(position)
         self._reads.forget()
+
+    def observed(self, records: int, bytes_read: int) -> None:
+        self._inner.observed(records, bytes_read)
+
+    def gauges(self) -> dict[str, int]:
+        return self._inner.gauges()
+
+    def close(self) -> None:
+        self._inner.close()
 
 
 def _line(text: str) -> str:
