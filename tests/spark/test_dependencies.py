@@ -96,3 +96,24 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     for method in (env.add_python_file, env.add_python_archive, env.set_python_requirements):
         with pytest.raises(ProgramError, match=f"{method.__name__}: 'nowhere' does not exist"):
             method("nowhere")
+
+
+def test_a_job_without_archives_works_where_the_program_does(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "some.zip", "w") as archive:
+        archive.writestr("one.txt", "eins")
+
+    def here(_: int) -> str:
+        import os
+
+        return os.getcwd()
+
+    def place(*archives: str) -> str:
+        env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+        for path in archives:
+            env.add_python_archive(path, "some")
+        (found,) = env.from_collection([1]).map(here).execute_and_collect()
+        return str(found)
+
+    before = place()
+    assert place(str(tmp_path / "some.zip")) != before
+    assert place() == before

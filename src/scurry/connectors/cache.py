@@ -6,7 +6,7 @@ directory is made for this user alone, so nobody else can have put anything into
 
 from __future__ import annotations
 
-import pickle
+import atexit
 import shutil
 import tempfile
 import uuid
@@ -14,12 +14,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import msgspec
 
-from scurry.common.pickling import dumps
+from scurry.common.errors import ProgramError
 from scurry.common.type_information import TypeInformation
-from scurry.functions.sink import Sink, SinkWriter, WriterContext
+from scurry.functions.sink import Records, Sink, SinkWriter, WriterContext
 from scurry.functions.source import Json, ReadPlan, ReadRange, Source, SourceBatch, SourceEnumerator
+from scurry.runtime.batch import Batch
+from scurry.runtime.blobs import decode_batch, encode_batch
 
 #: A file of the cache: its name, and how many records it holds.
 Piece = tuple[str, int]
@@ -30,6 +32,7 @@ class CacheSink(Sink):
 
     def __init__(self) -> None:
         self.directory = tempfile.mkdtemp(prefix="scurry-cache-")
+        atexit.register(self.delete)
         self.pieces: list[Piece] = []
         self._seen = -1
 
@@ -43,6 +46,7 @@ class CacheSink(Sink):
 
     def delete(self) -> None:
         """Remove everything."""
+        atexit.unregister(self.delete)
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
@@ -50,27 +54,30 @@ class _CacheWriter(SinkWriter):
     """Gathers the records of a micro-batch."""
 
     def __init__(self, directory: str, index: int) -> None:
-        self._directory = directory
+        self._directory = Path(directory)
         self._index = index
-        self._rows: list[Any] = []
-        self._times: list[Any] = []
+        self._blobs: list[bytes] = []
+        self._count = 0
 
     def write(self, rows: list[Any]) -> None:
-        self.write_timed(rows, None)
+        raise AssertionError("write_records is called instead")
 
-    def write_timed(
-        self, rows: list[Any], timestamps: np.ndarray[Any, np.dtype[np.int64]] | None
-    ) -> None:
-        self._rows += rows
-        self._times += [None] * len(rows) if timestamps is None else timestamps.tolist()
+    def write_records(self, records: Records, now: int) -> None:
+        batch = Batch(records.rows, ts=records.ts)
+        self._blobs.append(encode_batch(batch))
+        self._count += batch.size
 
     def prepare(self) -> Any:
-        if not self._rows:
+        if not self._count:
             return None
-        name, count = uuid.uuid4().hex, len(self._rows)
-        times = None if None in self._times else self._times
-        Path(self._directory, name).write_bytes(dumps((self._rows, times)))
-        self._rows, self._times = [], []
+        if not self._directory.exists():
+            raise ProgramError(
+                f"The directory {str(self._directory)!r}, which the driver has made for a cached "
+                "stream, is not there. Set TMPDIR to a directory that driver and workers share."
+            )
+        name, count = uuid.uuid4().hex, self._count
+        (self._directory / name).write_bytes(msgspec.msgpack.encode(self._blobs))
+        self._blobs, self._count = [], 0
         return self._index, (name, count)
 
 
@@ -90,9 +97,10 @@ class CacheSource(Source):
         return _Pieces(self._pieces)
 
     def read(self, what: Json) -> Iterator[SourceBatch]:
-        rows, times = pickle.loads(Path(self._directory, what).read_bytes())
-        stamps = None if times is None else np.array(times, dtype=np.int64)
-        yield SourceBatch(rows=rows, timestamps=stamps)
+        content = Path(self._directory, what).read_bytes()
+        for blob in msgspec.msgpack.decode(content, type=list[bytes]):
+            batch = decode_batch(blob)
+            yield SourceBatch(rows=batch.rows, timestamps=batch.ts)
 
 
 class _Pieces(SourceEnumerator):

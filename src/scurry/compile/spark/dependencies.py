@@ -8,6 +8,7 @@ and travel as an archive.
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
 import shutil
@@ -35,17 +36,26 @@ class Dependencies:
     archives: bool = False
 
     def prepare(self) -> None:
-        """Called in a worker."""
-        if not self.packages and not self.archives:
-            return
-        from pyspark import SparkFiles
+        """Called in a worker before each task: jobs share workers."""
+        global _home
+        if self.archives or self.packages:
+            from pyspark import SparkFiles
 
-        for name in self.packages:
-            place = os.path.join(SparkFiles.getRootDirectory(), name)
-            if place not in sys.path:
-                sys.path.insert(0, place)
-        if self.archives:
-            os.chdir(SparkFiles.getRootDirectory())
+            root = SparkFiles.getRootDirectory()
+            for name in self.packages:
+                place = os.path.join(root, name)
+                if place not in sys.path:
+                    sys.path.insert(0, place)
+            if self.archives:
+                _home = _home or os.getcwd()
+                os.chdir(root)
+                return
+        if _home:
+            os.chdir(_home)
+
+
+#: Where this worker was before a job with archives came.
+_home = ""
 
 
 NOTHING = Dependencies()
@@ -87,6 +97,7 @@ def _install(file: str, cache: str) -> Path:
     if known not in _installed:
         name = f"requirements-{hashlib.blake2b(content.encode(), digest_size=8).hexdigest()}"
         work = Path(tempfile.mkdtemp(prefix="scurry-requirements-"))
+        atexit.register(shutil.rmtree, work, ignore_errors=True)
         command = [sys.executable, "-m", "pip", "install", "--quiet", "-r", file]
         command += ["--target", str(work / name)]
         if cache:

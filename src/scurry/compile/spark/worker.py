@@ -86,7 +86,6 @@ class JobPayload:
         for entry in self.sys_path:
             if entry not in sys.path:
                 sys.path.append(entry)
-        self.dependencies.prepare()
         # batches are full of small tuples: at the usual pace a third of the time goes into
         # looking for cycles among them
         gc.set_threshold(100_000, 50, 100)
@@ -146,6 +145,7 @@ def run_ingress(payload: JobPayload, batch: int, number: int) -> Iterator[Envelo
             "system that the driver and all executors share, under the same path; "
             "if it is, somebody has deleted it."
         ) from None
+    payload.dependencies.prepare()
     home = (payload.checkpoint_id, number)
     run_id, task = _ingress.get(home, ("", None))
     try:
@@ -168,6 +168,7 @@ def run_host(
     payload: JobPayload, stage: int, slot: int, envelopes: Iterable[Envelope], journal: Journal
 ) -> Iterator[Envelope]:
     """Slot ``slot`` of stage ``stage`` in one micro-batch."""
+    payload.dependencies.prepare()
     place = (payload.checkpoint_id, stage, slot)
     run_id, host = _hosts.get(place, ("", None))
     try:
