@@ -103,14 +103,15 @@ def keyed_count(events: DataStream, tallies: str, value_bytes: int = 0) -> DataS
     return keyed.process(Count(tallies, value_bytes), output_type=COUNTS)
 
 
-def settings(options: Any) -> Configuration:
-    """Flink's configuration for the options given."""
+def settings(options: Any, metrics: bool = False) -> Configuration:
+    """Flink's configuration for the options given; a failing job ends instead of starting again."""
     made = Configuration()
     wanted = {
         "parallelism.default": options.parallelism,
         "pipeline.object-reuse": "true",
         "taskmanager.memory.managed.size": "1gb",
-        "python.metric.enabled": "false",
+        "python.metric.enabled": str(metrics).lower(),
+        "restart-strategy.type": "none",
         "python.execution-mode": options.mode,
         "python.state.cache-size": options.cache,
         "python.fn-execution.bundle.size": options.bundle,
@@ -130,12 +131,15 @@ def settings(options: Any) -> Configuration:
 
 
 def main(
-    job: Callable[[DataStream, str], DataStream] | None = None, out_of_order_ms: int | None = None
+    job: Callable[[DataStream, str], DataStream] | None = None,
+    out_of_order_ms: int | None = None,
+    metrics: bool = False,
 ) -> None:
     """Run a job over the events and report.
 
     With ``out_of_order_ms`` the table source makes timestamps and watermarks, in the JVM, which is
-    cheaper than an assigner in Python; the third column is then the time.
+    cheaper than an assigner in Python; the third column is then the time. Metrics cost time too, but
+    windows in worker processes cannot be without.
     """
     options = options_of()
     # read by PyFlink when the environment is made
@@ -145,7 +149,7 @@ def main(
     tallies = options.work.absolute() / "tallies"
     tallies.mkdir(parents=True)
     measurement = Measurement()
-    env = StreamExecutionEnvironment.get_execution_environment(settings(options))
+    env = StreamExecutionEnvironment.get_execution_environment(settings(options, metrics))
     tables = StreamTableEnvironment.create(env)
     columns, event_time = "*", ""
     if out_of_order_ms is not None:

@@ -7,18 +7,10 @@ from typing import Any
 
 from pyflink.common import Types
 from pyflink.common.time import Time
-from pyflink.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
 from pyflink.datastream import DataStream, ProcessWindowFunction
 from pyflink.datastream.window import TumblingEventTimeWindows
 
 from benchmarks.contenders.pyflink import COUNTS, Tally, main
-
-
-class TimeOfEvent(TimestampAssigner):
-    """The third column."""
-
-    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
-        return int(value[2])
 
 
 class CountOfWindow(ProcessWindowFunction):
@@ -37,15 +29,13 @@ class CountOfWindow(ProcessWindowFunction):
 
 
 def window_count(events: DataStream, tallies: str) -> DataStream:
-    """The job."""
-    in_order = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(TimeOfEvent())
+    """The job; the table source has made timestamps and watermarks, in the JVM."""
     return (
-        events.assign_timestamps_and_watermarks(in_order)
-        .key_by(lambda event: event[0], key_type=Types.LONG())
+        events.key_by(lambda event: event[0], key_type=Types.LONG())
         .window(TumblingEventTimeWindows.of(Time.seconds(10)))
         .process(CountOfWindow(tallies), output_type=COUNTS)
     )
 
 
 if __name__ == "__main__":
-    main(window_count)
+    main(window_count, out_of_order_ms=0, metrics=True)

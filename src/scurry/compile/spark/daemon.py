@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+from typing import Any
 
 _NEEDED = (
     "numpy",
@@ -34,9 +35,27 @@ def _preload() -> None:
             continue
 
 
+def _ending_quietly(serve: Any) -> Any:
+    """PySpark's function of a worker, silent when Spark has hung up on it.
+
+    Spark closes the connection of a worker whose task has ended early (it failed, or the query was
+    stopped). What the worker still wanted to say then reaches nobody, and is no news to the user:
+    without this a traceback of ``BrokenPipeError`` stands beside the error that matters.
+    """
+
+    def serve_worker(*arguments: Any) -> int:
+        try:
+            return int(serve(*arguments))
+        except (BrokenPipeError, ConnectionResetError):
+            return 1
+
+    return serve_worker
+
+
 if __name__ == "__main__":
     _preload()
     gc.freeze()
-    from pyspark.daemon import manager
+    from pyspark import daemon
 
-    manager()
+    daemon.worker = _ending_quietly(daemon.worker)
+    daemon.manager()
