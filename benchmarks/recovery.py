@@ -1,16 +1,21 @@
 """Recovery: how long until state is usable again, on a fresh machine and where it survived.
 
-A job fills its state, then starts again twice on the same checkpoint: once with its local stores in
-place, once with them deleted, so that every slot is rebuilt from the log in the checkpoint. What is
-measured is from the start of the micro-batch to its end, by a batch of a single record. With
+A job fills its state and is stopped; then it starts again twice on the same checkpoint, each time
+in a new process with a JVM of its own: once with its local stores in place, once with them deleted,
+so that every slot is rebuilt from the log in the checkpoint. What is measured is the first
+micro-batch after the restart, from its start to its end, with a few records for each slot. With
 ``--store-only`` one slot is measured by itself, without Spark.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,18 +24,44 @@ from typing import Any
 import click
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from benchmarks import _results
 from benchmarks._memory import JVM, WORKERS, MemoryWatch
-from benchmarks._results import OUT, Result
+from benchmarks._results import OUT, ROOT, Result
 from benchmarks._slot import BenchSlot
-from scurry.connectors.parquet import ParquetSource
+from scurry.connectors.collection import SequenceEnumerator
 from scurry.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
 from scurry.datastream.state import ValueStateDescriptor
+from scurry.functions.source import Json, ReadPlan, Source, SourceBatch, SourceEnumerator
 
 NAME = "recovery"
-_FILE_ROWS = 500_000
+WORK = OUT / "work" / NAME
+_SLOTS = 2
+#: Records of the micro-batch that is measured: enough for every slot to have some.
+_PROBE = 100
+
+
+class KeySource(Source):
+    """Keys 0 to ``upto``; then it waits for more, as a topic would."""
+
+    bounded = False
+    as_tuples = True
+
+    def __init__(self, upto: int) -> None:
+        self._upto = upto
+
+    def enumerator(self, parallelism: int) -> SourceEnumerator:
+        return _Unending(self._upto)
+
+    def read(self, what: Json) -> Iterator[SourceBatch]:
+        keys = pa.array(np.arange(*what, dtype=np.int64))
+        yield SourceBatch(columns=pa.RecordBatch.from_arrays([keys], ["key"]))
+
+
+class _Unending(SequenceEnumerator):
+    def plan(self, position: Json, max_records: int) -> ReadPlan:
+        planned = super().plan(position, max_records)
+        return ReadPlan(planned.position, planned.ranges, finished=False)
 
 
 class Keep(KeyedProcessFunction):
@@ -70,54 +101,67 @@ def store_only(keys: int, size: int) -> dict[str, float]:
 
 def on_spark(keys: int, size: int) -> dict[str, float]:
     """Seconds of the first micro-batch after a restart, fresh and surviving."""
-    work = OUT / "work" / NAME
-    shutil.rmtree(work, ignore_errors=True)
-    data, local = work / "data", work / "local"
-    data.mkdir(parents=True)
-    for first in range(0, keys, _FILE_ROWS):
-        _write(data, first, min(_FILE_ROWS, keys - first))
+    shutil.rmtree(WORK, ignore_errors=True)
     try:
-        filled = _run(work, size)
-        _write(data, keys, 1)
-        surviving = _run(work, size)
-        shutil.rmtree(local)
-        _write(data, keys + 1, 1)
-        fresh = _run(work, size)
+        filled = _in_new_process(keys, keys, size)
+        surviving = _in_new_process(keys + _PROBE, _PROBE, size)
+        shutil.rmtree(WORK / "local")
+        fresh = _in_new_process(keys + 2 * _PROBE, _PROBE, size)
     finally:
-        shutil.rmtree(work, ignore_errors=True)
+        shutil.rmtree(WORK, ignore_errors=True)
+    if fresh["entries"] != keys + 2 * _PROBE or surviving["rebuilt"]:
+        raise SystemExit(f"The state is not what it should be: {surviving}, then {fresh}.")
     return {
-        "fill_s": sum(filled[0]),
-        "surviving_s": surviving[0][0],
-        "fresh_s": fresh[0][0],
-        "rebuilt_mb": fresh[1] / 1e6,
+        "fill_s": filled["all_s"],
+        "surviving_s": surviving["first_s"],
+        "fresh_s": fresh["first_s"],
+        "rebuilt_mb": fresh["rebuilt"] / 1e6,
+        "shown": fresh["shown"],
     }
 
 
-def _write(data: Path, first: int, rows: int) -> None:
-    keys = np.arange(first, first + rows, dtype=np.int64)
-    pq.write_table(pa.table({"key": keys}), data / f"part-{first:012d}.parquet")
+def _in_new_process(upto: int, expected: int, size: int) -> dict[str, float]:
+    command = [sys.executable, "-m", f"benchmarks.{NAME}", "--value-bytes", str(size)]
+    command += ["--run", str(upto), str(expected)]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
-def _run(work: Path, size: int) -> tuple[list[float], int]:
-    """Run the job over what is new: the seconds of each micro-batch, and bytes rebuilt."""
+def run_job(upto: int, expected: int, size: int) -> dict[str, float]:
+    """Run the job until it has read ``expected`` records, and say how that went."""
     seconds: list[float] = []
-    rebuilt = 0
+    shown: set[str] = set()
+    found: dict[str, float] = {}
+    enough = threading.Event()
 
     def on_progress(progress: Any) -> None:
-        nonlocal rebuilt
+        shown.update(str(wait) for wait in progress.waiting)
+        if progress.batch < 0 or progress.records_read == found.get("read"):
+            return
         seconds.append(progress.last_seconds)
-        rebuilt = progress.counters.get("state_rebuilt_bytes", 0)
+        found["read"] = progress.records_read
+        found["rebuilt"] = progress.counters.get("state_rebuilt_bytes", 0)
+        found["entries"] = progress.gauges.get("state_entries", 0)
+        if progress.records_read >= expected:
+            enough.set()
 
     env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(_SLOTS)
     settings = env.get_configuration()
     settings.set_string("scurry.batch.max-records", "1000000")
-    settings.set_string("execution.checkpointing.dir", str(work / "checkpoint"))
-    settings.set_string("scurry.state.local-dir", str(work / "local"))
+    settings.set_string("execution.checkpointing.dir", str(WORK / "checkpoint"))
+    settings.set_string("scurry.state.local-dir", str(WORK / "local"))
     env.on_progress(on_progress)
-    events = env.from_source(ParquetSource(work / "data", element=tuple), None, "keys").uid("keys")
+    events = env.from_source(KeySource(upto), None, "keys").uid("keys")
     events.key_by(lambda event: event[0]).process(Keep(size)).uid("keep").print().uid("out")
-    env.execute(NAME)
-    return seconds, rebuilt
+    job = env.execute_async(NAME)
+    end = job.get_job_execution_result()
+    while not enough.wait(1):
+        if end.done():
+            raise SystemExit(f"The job ended early: {end.result()}")
+    job.cancel().result()
+    return {**found, "first_s": seconds[0], "all_s": sum(seconds), "shown": len(shown)}
 
 
 def _result(contender: str, keys: int, seconds: float, watch: MemoryWatch, note: str) -> Result:
@@ -141,15 +185,20 @@ def _result(contender: str, keys: int, seconds: float, watch: MemoryWatch, note:
 @click.option("--megabytes", default=1000, show_default=True, help="bytes of all values together")
 @click.option("--value-bytes", default=100, show_default=True)
 @click.option("--store-only", "alone", is_flag=True, help="one slot by itself, without Spark")
-def main(megabytes: int, value_bytes: int, alone: bool) -> None:
+@click.option("--run", "phase", type=(int, int), hidden=True)
+def main(megabytes: int, value_bytes: int, alone: bool, phase: tuple[int, int] | None) -> None:
     """Measure, print and save."""
+    if phase is not None:
+        print(json.dumps(run_job(*phase, value_bytes)))
+        return
     keys = megabytes * 1_000_000 // value_bytes
     with MemoryWatch(os.getpid()) as watch:
         found = (store_only if alone else on_spark)(keys, value_bytes)
     size = f"{keys:,} keys of {value_bytes} bytes"
     notes = {"fresh_machine": size, "store_survived": size}
     if "rebuilt_mb" in found:
-        notes["fresh_machine"] += f"; {found['rebuilt_mb']:,.0f} MB of log read"
+        notes["fresh_machine"] += f"; {found['rebuilt_mb']:,.0f} MB of log read; "
+        notes["fresh_machine"] += f"progress shown {found['shown']:.0f} times"
         notes["store_survived"] += f"; filling them took {found['fill_s']:.0f} s"
     name = f"{NAME}_store" if alone else NAME
     command = f"python -m benchmarks.{NAME} --megabytes {megabytes}"

@@ -138,8 +138,8 @@ def main(
     """Run a job over the events and report.
 
     With ``out_of_order_ms`` the table source makes timestamps and watermarks, in the JVM, which is
-    cheaper than an assigner in Python; the third column is then the time. Metrics cost time too, but
-    windows in worker processes cannot be without.
+    cheaper than an assigner in Python; the third column is then the time. ``metrics`` cost time as
+    well, but windows in worker processes do not work without.
     """
     options = options_of()
     # read by PyFlink when the environment is made

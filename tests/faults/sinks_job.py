@@ -1,7 +1,7 @@
 """The job that is killed between servers: Kafka -> keyed count -> Kafka, Postgres and files.
 
-``python -m tests.faults.sinks_job ROOT MASTER SERVERS INPUT OUTPUT DSN`` runs it until the file
-``stop`` appears in ``ROOT``. Every event has a key and a number; the result adds how many events of
+``python -m tests.faults.sinks_job ROOT MASTER SERVERS INPUT OUTPUT DSN [JARS]`` runs it until the
+file ``stop`` appears in ``ROOT``; with jars, Spark's own connector reads. Every event has a key and a number; the result adds how many events of
 that key there have been, so a result tells whether state was lost or counted twice, too.
 """
 
@@ -50,8 +50,8 @@ class Count(KeyedProcessFunction):
         yield Row(value["key"], value["number"], count)
 
 
-def source(servers: str, topic: str) -> KafkaSource:
-    return (
+def source(servers: str, topic: str, staging: Path | None) -> KafkaSource:
+    builder = (
         KafkaSource.builder()
         .set_bootstrap_servers(servers)
         .set_topics(topic)
@@ -60,8 +60,8 @@ def source(servers: str, topic: str) -> KafkaSource:
         .set_value_only_deserializer(
             JsonRowDeserializationSchema.builder().type_info(EVENT).build()
         )
-        .build()
     )
+    return (builder if staging is None else builder.set_spark_reader(str(staging))).build()
 
 
 def kafka_sink(servers: str, topic: str) -> KafkaSink:
@@ -83,7 +83,9 @@ def file_sink(directory: Path) -> FileSink:
     return FileSink.for_row_format(str(directory), encoder).with_rolling_policy(policy).build()
 
 
-def main(root: Path, master: str, servers: str, source_topic: str, topic: str, dsn: str) -> None:
+def main(
+    root: Path, master: str, servers: str, source_topic: str, topic: str, dsn: str, jars: str = ""
+) -> None:
     """Run the job until it is to stop."""
     settings = {
         "spark.master": master,
@@ -94,12 +96,13 @@ def main(root: Path, master: str, servers: str, source_topic: str, topic: str, d
         "spark.executorEnv.PYTHONPATH": os.environ["PYTHONPATH"],
         f"spark.executorEnv.{VARIABLE}": os.environ.get(VARIABLE, ""),
     }
+    if jars:
+        settings["spark.jars"] = jars
     env = StreamExecutionEnvironment.get_execution_environment(Configuration.of(settings))
     env.set_parallelism(2)
     env.set_restart_strategy(RestartStrategies.fixed_delay_restart(1000, 50))
-    events = env.from_source(
-        source(servers, source_topic), WatermarkStrategy.no_watermarks(), "events"
-    ).uid("events")
+    topics = source(servers, source_topic, root / "staging" if jars else None)
+    events = env.from_source(topics, WatermarkStrategy.no_watermarks(), "events").uid("events")
     counted = events.key_by(lambda event: event["key"]).process(Count()).uid("count")
     counted.sink_to(kafka_sink(servers, topic)).uid("kafka")
     counted.sink_to(PostgresSink.append(dsn, "counted", COLUMNS)).uid("postgres")

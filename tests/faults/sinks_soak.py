@@ -4,8 +4,8 @@
 One job (:mod:`tests.faults.sinks_job`) reads a Kafka topic into which a producer keeps writing, and
 writes each result to Kafka, to Postgres and to files. Its drivers and workers are killed at random
 moments and at the nasty ones between two commits; with ``--outages`` broker and database go away
-as well. At the end every event of the input topic must have left exactly one result in each of
-the three, with the right count.
+as well, and with ``--spark-reader`` Spark's own connector reads the topic. At the end every event
+of the input topic must have left exactly one result in each of the three, with the right count.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tests.faults.strikes import FATAL, SINKS, SURVIVED, Strike, Target
 
 from scurry.compile.spark.checkpoint import JobDirectory
 from scurry.connectors.kafka.enumerator import from_json
-from scurry.testing.kafka import KafkaBroker, private_broker
+from scurry.testing.kafka import KafkaBroker, connector_jars, private_broker
 from scurry.testing.servers import PostgresServer
 
 MASTERS = ("local[2]", "local[2,4]")
@@ -155,8 +155,11 @@ def read_topic(servers: str, topic: str) -> Iterator[Any]:
 class SinksRound:
     """One job with its servers, from the first event to the last."""
 
-    def __init__(self, root: Path, broker: KafkaBroker, postgres: PostgresServer) -> None:
+    def __init__(
+        self, root: Path, broker: KafkaBroker, postgres: PostgresServer, jars: str = ""
+    ) -> None:
         self.root = root
+        self.jars = jars
         self.broker = broker
         self.postgres = postgres
         self.tally = SinksTally()
@@ -170,7 +173,7 @@ class SinksRound:
             connection.execute("CREATE TABLE counted (key int, number int, count int)")
 
     def driver(self, master: str) -> Driver:
-        where = (self.broker.bootstrap_servers, SOURCE, SINK, self.postgres.dsn)
+        where = (self.broker.bootstrap_servers, SOURCE, SINK, self.postgres.dsn, self.jars)
         return Driver(self.root, "tests.faults.sinks_job", str(self.root), master, *where)
 
     def run(
@@ -331,10 +334,15 @@ def plan(kills: int, rng: random.Random) -> list[tuple[str, list[str]]]:
 
 
 @contextmanager
-def sinks_round(root: Path) -> Iterator[SinksRound]:
-    """A job with servers of its own."""
+def sinks_round(root: Path, jars: str = "") -> Iterator[SinksRound]:
+    """A job with servers of its own; with ``jars``, it reads through Spark's own connector."""
     with private_broker() as broker, PostgresServer() as postgres:
-        yield SinksRound(root, broker, postgres)
+        yield SinksRound(root, broker, postgres, jars)
+
+
+def spark_jars() -> str:
+    """Spark's Kafka connector, for ``spark.jars``."""
+    return ",".join(map(str, sorted(connector_jars().glob("*.jar"))))
 
 
 def main() -> None:
@@ -343,14 +351,16 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--outages", type=float, nargs="?", const=30.0, default=0.0, metavar="S")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10_000))
+    parser.add_argument("--spark-reader", action="store_true", help="read through Spark's connector")
     options = parser.parse_args()
+    jars = spark_jars() if options.spark_reader else ""
     console = Console()
     root = Path(tempfile.mkdtemp(prefix="scurry-sinks-"))
     began = time.monotonic()
     console.print(f"seed {options.seed}, files in {root}")
     rng = random.Random(options.seed)
     away = outages_of(options.outages) if options.outages else ()
-    with Progress(console=console) as progress, sinks_round(root / "0") as job:
+    with Progress(console=console) as progress, sinks_round(root / "0", jars) as job:
         bar = progress.add_task("kills", total=options.kills + len(away))
 
         def on_kill(kind: str) -> None:

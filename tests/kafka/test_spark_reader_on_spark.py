@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from tests.faults.sinks_soak import Account, sinks_round, spark_jars
 from tests.kafka.conftest import Topics
 
 from scurry.common.errors import ConfigurationError, JobError, ProgramError
 from scurry.common.serialization import SimpleStringSchema
 from scurry.connectors.kafka.spark_reader import SparkReads, read_staged
 from scurry.datastream.connectors.kafka import KafkaSource
-from scurry.testing.kafka import REQUIRE, ServerMissing, connector_jars
+from scurry.testing.kafka import REQUIRE, ServerMissing
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="session")
 def jars(kafka_installed: None) -> str:
     try:
-        return ",".join(map(str, sorted(connector_jars().glob("*.jar"))))
+        return spark_jars()
     except ServerMissing as missing:
         if os.environ.get(REQUIRE):
             pytest.fail(f"{REQUIRE} is set, but {missing}")
@@ -78,6 +80,21 @@ def test_spark_reads_what_was_planned(topics: Topics, tmp_path: Path, jars: str)
         mine = [row for row in found if row[0] == partition]
         assert mine == [row for row in expected if row[0] == partition]
     assert list((tmp_path / "staging").glob("*")) == []
+
+
+@pytest.mark.timeout(600)
+def test_kills_lose_and_double_nothing(
+    postgres_installed: None, tmp_path: Path, jars: str
+) -> None:
+    lives = [
+        ("local[2,4]", ["worker", "driver"]),
+        ("local[2]", ["driver planned"]),
+    ]
+    with sinks_round(tmp_path / "job", jars) as job:
+        job.run(lives, random.Random(11))
+    assert job.tally.line == "kills=3 lost=0 duplicated=0"
+    assert job.tally.sinks == {name: Account(0, 0) for name in ("Kafka", "Postgres", "files")}
+    assert job.tally.events > 500
 
 
 def builder() -> object:

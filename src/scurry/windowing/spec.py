@@ -62,6 +62,16 @@ class WindowSpec:
         return isinstance(self.function, (ProcessWindowFunction, ProcessAllWindowFunction))
 
     @property
+    def plain(self) -> bool:
+        """Whether a window fires at its end and when something late comes, with all it holds:
+        Flink's defaults for event time, which the faster operators are written for."""
+        return (
+            type(self.trigger) is EventTimeTrigger
+            and self.evictor is None
+            and self.accumulation is AccumulationMode.ACCUMULATING
+        )
+
+    @property
     def fires_once(self) -> bool:
         """Whether each window is known to fire once at most, at its end."""
         kind, event_time = type(self.trigger), self.assigner.is_event_time()

@@ -10,7 +10,7 @@ crash before that leaves files that the next start deletes; a crash after it, th
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -142,12 +142,8 @@ class _SplitTask:
                     )
                     for slot in range(self._deal.slots)
                 ]
-                splitter = Splitter(
-                    origin,
-                    self._deal,
-                    lambda slot, blob, writers=writers: writers[slot].append(blob),  # type: ignore[misc]
-                    renumbering.get(origin),
-                )
+                write = partial(_append, writers)
+                splitter = Splitter(origin, self._deal, write, renumbering.get(origin))
                 while entry is not None and entry[0] == route:
                     splitter.take(entry[1])
                     entry = next(entries, None)
@@ -156,6 +152,10 @@ class _SplitTask:
             yield pa.RecordBatch.from_pydict(
                 {"origin": [origin], "gathered": [gathered]}, schema=_SUMMARY_ARROW
             )
+
+
+def _append(writers: Sequence[ShareWriter], slot: int, blob: bytes) -> None:
+    writers[slot].append(blob)
 
 
 def _entries(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, bytes]]:

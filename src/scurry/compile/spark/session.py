@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from scurry.common.errors import ConfigurationError
 from scurry.compile.spark.class_archive import java_options
+from scurry.compile.spark.early_workers import start_workers
 
 #: Lines that Spark's helper processes print and nobody needs.
 _NOISE = (
@@ -98,12 +99,15 @@ def obtain_session(settings: Mapping[str, str]) -> SparkSession:
         builder = builder.config(key, value)
     try:
         with _FilteredErrors():
-            return builder.getOrCreate()
+            session = builder.getOrCreate()
     except Exception as failure:
         raise ConfigurationError(
             f"Spark did not start with master {wanted['spark.master']!r}: {failure}. "
             "Run `scurry doctor` to see what is missing."
         ) from failure
+    if wanted["spark.master"].startswith("local["):
+        start_workers(query_session(session, 1))
+    return session
 
 
 def _choose_python(local: bool) -> None:

@@ -35,8 +35,7 @@ from scurry.runtime.windowing.slices import (
     ValueSlices,
 )
 from scurry.state.table import MISSING
-from scurry.windowing.basic_triggers import EventTimeTrigger
-from scurry.windowing.panes import AccumulationMode, PaneTiming
+from scurry.windowing.panes import PaneTiming
 from scurry.windowing.spec import WindowSpec
 from scurry.windowing.time_windows import EventTimeAligned, bounded
 from scurry.windowing.windows import TimeWindow, WindowKey
@@ -48,9 +47,7 @@ def runs_aligned(windowing: WindowSpec) -> bool:
     return (
         isinstance(windowing.assigner, EventTimeAligned)
         and kind.assign_windows is EventTimeAligned.assign_windows
-        and type(windowing.trigger) is EventTimeTrigger
-        and windowing.evictor is None
-        and windowing.accumulation is AccumulationMode.ACCUMULATING
+        and windowing.plain
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from scurry.common.keys import thaw
+from scurry.functions.transforms import AggregateFunction
 from scurry.functions.windows import (
     AllWindowFunction,
     ProcessAllWindowFunction,
@@ -28,8 +29,8 @@ def call_for(spec: WindowSpec, context: FiringContext) -> Call:
     if spec.evictor is not None:
         combine = _combiner(spec)
         return lambda key, window, elements: call(key, window, combine(elements))
-    if spec.contents == "aggregate":
-        result = spec.incremental.get_result  # type: ignore[union-attr]
+    if isinstance(spec.incremental, AggregateFunction):
+        result = spec.incremental.get_result
         return lambda key, window, value: call(key, window, (result(value),))
     return lambda key, window, value: call(key, window, (value,))
 

@@ -32,11 +32,11 @@ from scurry.runtime.windowing.session_table import (
     over,
 )
 from scurry.state.table import MISSING
-from scurry.windowing.basic_triggers import EventTimeTrigger
-from scurry.windowing.panes import AccumulationMode, PaneInfo, PaneTiming
+from scurry.windowing.panes import PaneInfo, PaneTiming
 from scurry.windowing.session_windows import (
     DynamicEventTimeSessionWindows,
     EventTimeSessionWindows,
+    SessionWindows,
 )
 from scurry.windowing.spec import WindowSpec
 from scurry.windowing.windows import TimeWindow
@@ -46,9 +46,7 @@ def runs_sessions(windowing: WindowSpec) -> bool:
     """Whether :class:`SessionOperator` can run a windowing."""
     return (
         type(windowing.assigner) in (EventTimeSessionWindows, DynamicEventTimeSessionWindows)
-        and type(windowing.trigger) is EventTimeTrigger
-        and windowing.evictor is None
-        and windowing.accumulation is AccumulationMode.ACCUMULATING
+        and windowing.plain
     )
 
 
@@ -103,8 +101,8 @@ class SessionOperator(WindowingOperator):
         assert batch.keys is not None
         clock, table, agenda, lateness = self._clock, self._table, self._agenda, self._lateness
         keys, assigner = table.keys, self._windowing.assigner
-        gap_of = assigner.gap_of  # type: ignore[attr-defined]
-        fixed = getattr(assigner, "session_gap", None)
+        assert isinstance(assigner, SessionWindows)
+        gap_of, fixed = assigner.gap_of, getattr(assigner, "session_gap", None)
         combine = self._combine if self._combining else None
         late: list[int] = []
         stamps, marks = self.stamps(batch, 1).tolist(), self.marks(batch).tolist()

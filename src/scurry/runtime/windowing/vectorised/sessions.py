@@ -24,20 +24,13 @@ from scurry.runtime.windowing.vectorised.output import Results
 from scurry.runtime.windowing.vectorised.partials import Columns, combine, concat, take
 from scurry.runtime.windowing.vectorised.session_columns import SessionColumns, Sessions
 from scurry.runtime.windowing.vectorised.session_walk import Walk, columns_of, values_of
-from scurry.windowing.basic_triggers import EventTimeTrigger
-from scurry.windowing.panes import AccumulationMode
 from scurry.windowing.session_windows import EventTimeSessionWindows
 from scurry.windowing.spec import WindowSpec
 
 
 def fixed_sessions(windowing: WindowSpec) -> bool:
     """Whether a windowing is sessions of event time as the operator here runs them."""
-    return (
-        type(windowing.assigner) is EventTimeSessionWindows
-        and type(windowing.trigger) is EventTimeTrigger
-        and windowing.evictor is None
-        and windowing.accumulation is AccumulationMode.ACCUMULATING
-    )
+    return type(windowing.assigner) is EventTimeSessionWindows and windowing.plain
 
 
 class Elements:
