@@ -33,7 +33,9 @@ def run_all(
         if contender.interpreter(os.environ) is None:
             absent[contender.name] = contender.why_skipped()
             continue
-        given = _data.whole_files(contender.events(events))
+        given = contender.events(events)
+        if not contender.reads_csv:
+            given = _data.whole_files(given)
         try:
             result = run(contender, given, keys)
         except ContenderFailed as failure:

@@ -82,16 +82,19 @@ def parquet(root: Path, events: int, keys: int, bursts: bool = False) -> Path:
 
 
 def csv(root: Path, events: int, keys: int, bursts: bool = False) -> Path:
-    """The same rows as CSV without a header, for engines that have no Parquet reader."""
+    """The same rows as CSV without a header, for engines that have no Parquet reader; ``events``
+    may be anything here."""
     kind = "bursts" if bursts else "keyed"
     view = root / f"{kind}-{keys}-keys-{events}-events-csv"
     view.mkdir(parents=True, exist_ok=True)
     bare = pyarrow.csv.WriteOptions(include_header=False)
-    for file in sorted(parquet(root, events, keys, bursts).iterdir()):
+    files = sorted(parquet(root, whole_files(events), keys, bursts).iterdir())
+    for number, file in enumerate(files):
         target = view / f"{file.stem}.csv"
         if not target.exists():
             draft = view / f".{target.name}"
-            pyarrow.csv.write_csv(pq.read_table(file), draft, bare)
+            rows = pq.read_table(file).slice(0, events - number * FILE_ROWS)
+            pyarrow.csv.write_csv(rows, draft, bare)
             draft.replace(target)
     return view
 

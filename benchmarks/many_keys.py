@@ -102,7 +102,9 @@ def main(keys: int, events: int, only: tuple[str, ...]) -> None:
 
 
 def _run(contender: Contender, wanted: int, keys: int) -> Result:
-    events = _data.whole_files(contender.events(wanted))
+    events = contender.events(wanted)
+    if not contender.reads_csv:
+        events = _data.whole_files(events)
     make = _data.csv if contender.reads_csv else _data.parquet
     result = run(contender, make(DATA, events, keys), events, _data.checksum(events, keys))
     result.keys = keys
