@@ -26,7 +26,7 @@ class BenchSlot:
     def write(self, keys: Any, size: int) -> int:
         """A micro-batch that sets the values of ``keys``; returns the bytes it wrote."""
         self.store.begin(self.journal)
-        state = TableValueState(self.store.table("op", "value"), self._scope)
+        state = TableValueState(self.store.table("op", "value", bulk=True), self._scope)
         draw = self._random.randbytes
         for self._scope.key in keys:
             state.update(draw(size))

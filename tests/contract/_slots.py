@@ -15,13 +15,20 @@ from scurry.state.slot_store import SMALL_LOG, SlotStore
 from scurry.state.table import KeyScope
 from scurry.state.ttl import StateClock
 
+#: The local stores there are: "runs" is the one on disk, with tables as runs from the start.
+SETTINGS = {
+    "disk": StateSettings("disk"),
+    "memory": StateSettings("memory"),
+    "runs": StateSettings("disk", runs_above=0),
+}
+
 
 class ClockedSlot:
     """States of one slot; ``now``, ``watermark`` and ``timestamp`` are what functions would see."""
 
     def __init__(self, path: Path, backend: str = "disk", small_log: int = SMALL_LOG) -> None:
         self.small_log = small_log
-        self.local: Any = StateSettings(backend).local_store(path)
+        self.local: Any = SETTINGS[backend].local_store(path)
         self.journal = MemoryJournal()
         self.now = 0
         self.watermark: int | None = None

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.contract._slots import SETTINGS
 
 from scurry.common.errors import ProgramError
 from scurry.common.time import Time
@@ -33,7 +34,6 @@ from scurry.state import (
     StateTtlConfig,
     ValueStateDescriptor,
 )
-from scurry.state.backends import StateSettings
 from scurry.state.journal import MemoryJournal
 from scurry.state.slot_store import SlotStore
 from scurry.state.table import KeyScope
@@ -179,7 +179,7 @@ class Slot:
 
     def __init__(self, model: Model, path: Path, backend: str = "disk", ttl: bool = False) -> None:
         self.model = model
-        self.local: Any = StateSettings(backend).local_store(path)
+        self.local: Any = SETTINGS[backend].local_store(path)
         self.journal = MemoryJournal()
         self.ttl = ttl
         self.start()
@@ -215,7 +215,7 @@ steps = st.lists(
 
 
 @pytest.mark.parametrize("ttl", [False, True], ids=["no-ttl", "ttl"])
-@pytest.mark.parametrize("backend", ["disk", "memory"])
+@pytest.mark.parametrize("backend", list(SETTINGS))
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.getter)
 @given(steps=steps)
 def test_state_is_as_its_model_says(

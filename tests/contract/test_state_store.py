@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from tests.contract._slots import SETTINGS
 
 from scurry.common import Configuration
 from scurry.common.errors import ConfigurationError
@@ -40,7 +41,7 @@ class StateMachine(RuleBasedStateMachine):
     def start(self) -> None:
         self.directory = tempfile.TemporaryDirectory()
         self.journal = MemoryJournal()
-        self.local = StateSettings(self.backend).local_store(Path(self.directory.name) / "s")
+        self.local = SETTINGS[self.backend].local_store(Path(self.directory.name) / "s")
         self.truth: dict[Any, Any] = {}
         self.timers: set[tuple[int, Any]] = set()
         self.committed: tuple[Any, Any] = ({}, set())
@@ -54,7 +55,7 @@ class StateMachine(RuleBasedStateMachine):
     def begin(self) -> None:
         self.store.begin(self.journal)
         self.scope = KeyScope()
-        self.value = TableValueState(self.store.table("op", "v"), self.scope)
+        self.value = TableValueState(self.store.table("op", "v", bulk=True), self.scope)
         self.queue = self.store.part("op#t", lambda: TimerQueue("op#t", self.local, 128))
         self.queue.begin()
 
@@ -137,7 +138,7 @@ class StateMachine(RuleBasedStateMachine):
     @invariant()
     def everything_is_as_the_dict_says(self) -> None:
         if hasattr(self, "store"):
-            found = dict(self.store.table("op", "v").items())
+            found = dict(self.store.table("op", "v", bulk=True).items())
             assert found == {k: v for k, v in self.truth.items() if v is not None}
             assert set(self.queue.pending()) == self.timers
             times = [time for time, _ in self.timers]
@@ -155,15 +156,22 @@ class InMemory(StateMachine):
     backend = "memory"
 
 
+class InRuns(StateMachine):
+    """The same with the table in runs."""
+
+    backend = "runs"
+
+
 TestState = StateMachine.TestCase
 TestStateInMemory = InMemory.TestCase
-for case in (TestState, TestStateInMemory):
+TestStateInRuns = InRuns.TestCase
+for case in (TestState, TestStateInMemory, TestStateInRuns):
     case.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
 
 
-@pytest.fixture(params=["disk", "memory"])
+@pytest.fixture(params=list(SETTINGS))
 def local(request: Any, tmp_path: Path) -> Any:
-    return StateSettings(request.param).local_store(tmp_path / "a")
+    return SETTINGS[request.param].local_store(tmp_path / "a")
 
 
 def test_the_log_is_compacted_and_still_complete(
@@ -173,7 +181,7 @@ def test_the_log_is_compacted_and_still_complete(
     store = SlotStore(local, 128, small_log=2000)
     for batch in range(200):
         store.begin(journal)
-        table = store.table("op", "v")
+        table = store.table("op", "v", bulk=True)
         for key in range(5):
             table.live[key] = (batch, "x" * 50)
             table.dirty[key] = None
@@ -182,19 +190,21 @@ def test_the_log_is_compacted_and_still_complete(
     fresh = SlotStore(LocalStore(tmp_path / "b"), 128)
     fresh.begin(journal)
     assert fresh.rebuilds == 1
-    assert dict(fresh.table("op", "v").items()) == dict.fromkeys(range(5), (199, "x" * 50))
+    assert dict(fresh.table("op", "v", bulk=True).items()) == dict.fromkeys(
+        range(5), (199, "x" * 50)
+    )
 
 
 def test_a_batch_without_changes_writes_nothing(local: Any) -> None:
     journal = MemoryJournal()
     store = SlotStore(local, 128)
     store.begin(journal)
-    store.table("op", "v").live["k"] = 1
-    store.table("op", "v").dirty["k"] = None
+    store.table("op", "v", bulk=True).live["k"] = 1
+    store.table("op", "v", bulk=True).dirty["k"] = None
     assert store.commit(journal, b"n") > 0
     head = journal.head()
     store.begin(journal)
-    assert store.table("op", "v").load("k") == 1
+    assert store.table("op", "v", bulk=True).load("k") == 1
     assert store.commit(journal, b"n") == 0
     assert journal.head() == head
 
@@ -205,17 +215,17 @@ def test_a_zombie_that_commits_late_is_not_believed(local: Any) -> None:
     zombie, retry = SlotStore(local, 128), SlotStore(local, 128)
     zombie_journal = copy.deepcopy(journal)
     zombie.begin(zombie_journal)
-    zombie.table("op", "v").live["k"] = "zombie"
-    zombie.table("op", "v").dirty["k"] = None
+    zombie.table("op", "v", bulk=True).live["k"] = "zombie"
+    zombie.table("op", "v", bulk=True).dirty["k"] = None
     local.end()
     retry.begin(journal)
-    retry.table("op", "v").live["k"] = "retry"
-    retry.table("op", "v").dirty["k"] = None
+    retry.table("op", "v", bulk=True).live["k"] = "retry"
+    retry.table("op", "v", bulk=True).dirty["k"] = None
     retry.commit(journal, b"")
     zombie.commit(zombie_journal, b"")
     later = SlotStore(local, 128)
     later.begin(journal)
-    assert later.table("op", "v").load("k") == "retry"
+    assert later.table("op", "v", bulk=True).load("k") == "retry"
 
 
 def test_a_compaction_is_spread_over_commits(local: Any, tmp_path: Path, monkeypatch: Any) -> None:
@@ -227,7 +237,7 @@ def test_a_compaction_is_spread_over_commits(local: Any, tmp_path: Path, monkeyp
     written, cycling = [], 0
     for batch in range(300):
         store.begin(journal)
-        table = store.table("op", "v")
+        table = store.table("op", "v", bulk=True)
         for _ in range(5):
             key = random.randrange(200)
             value = None if random.random() < 0.3 else f"{batch} {random.random()}"
@@ -243,7 +253,7 @@ def test_a_compaction_is_spread_over_commits(local: Any, tmp_path: Path, monkeyp
         if batch % 10 == 9:
             fresh = SlotStore(MemoryStore(), 128)
             fresh.begin(journal)
-            assert dict(fresh.table("op", "v").items()) == truth
+            assert dict(fresh.table("op", "v", bulk=True).items()) == truth
     assert cycling > 20, "most cycles take several commits"
     assert max(written) < 3000, "no commit writes everything at once"
     live = sum(len(str(value)) for value in truth.values())
@@ -252,11 +262,11 @@ def test_a_compaction_is_spread_over_commits(local: Any, tmp_path: Path, monkeyp
 
 def test_a_job_may_change_its_backend(tmp_path: Path) -> None:
     journal, long = MemoryJournal(), "long" * 300
-    backends = ["disk", "memory", "disk"]
+    backends = ["disk", "memory", "runs", "disk"]
     for number, backend in enumerate(backends):
-        store = SlotStore(StateSettings(backend).local_store(tmp_path / str(number)), 128)
+        store = SlotStore(SETTINGS[backend].local_store(tmp_path / str(number)), 128)
         store.begin(journal)
-        table = store.table("op", "v")
+        table = store.table("op", "v", bulk=True)
         assert table.load(long) == (None if number == 0 else backends[number - 1])
         table.live[long] = backend
         table.dirty[long] = None
@@ -267,7 +277,7 @@ def test_memory_is_bounded_by_the_cache_and_the_batch(local: Any) -> None:
     journal, store = MemoryJournal(), SlotStore(local, 128, cache=100)
     for batch in range(5):
         store.begin(journal)
-        table = store.table("op", "v")
+        table = store.table("op", "v", bulk=True)
         for key in range(batch * 1000, batch * 1000 + (1000 if batch < 4 else 50)):
             table.live[key] = key
             table.dirty[key] = None
@@ -282,7 +292,7 @@ def test_a_rebuild_says_how_far_it_is(local: Any) -> None:
     journal, store = MemoryJournal(), SlotStore(local, 128)
     for key in range(5):
         store.begin(journal)
-        table = store.table("op", "v")
+        table = store.table("op", "v", bulk=True)
         table.live[key] = "x" * 100
         table.dirty[key] = None
         store.commit(journal, b"")
@@ -328,7 +338,7 @@ def test_what_is_fetched_at_once_is_what_is_stored(local: Any) -> None:
     journal, store = MemoryJournal(), SlotStore(local, 128, cache=0)
     for batch in range(4):
         store.begin(journal)
-        table = store.table("op", "v")
+        table = store.table("op", "v", bulk=True)
         store.prefetch("op", [*keys, "absent"])
         fetched = len(table.live)
         scope = KeyScope()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.contract._slots import ClockedSlot
+from tests.contract._slots import SETTINGS, ClockedSlot
 
 from scurry.common import Time
 from scurry.common.errors import ConfigurationError, ProgramError
@@ -232,7 +232,7 @@ def test_a_time_to_live_can_come_later_and_go_again(kind: str, tmp_path: Path) -
     assert read(slot.open(getter, describe(), "fresh")) == there, "switched off again"
 
 
-@pytest.mark.parametrize("backend", ["disk", "memory"])
+@pytest.mark.parametrize("backend", list(SETTINGS))
 @pytest.mark.parametrize("kind", KINDS)
 def test_incremental_cleanup_deletes_what_nobody_comes_back_to(
     kind: str, backend: str, tmp_path: Path

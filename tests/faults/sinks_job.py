@@ -1,8 +1,9 @@
 """The job that is killed between servers: Kafka -> keyed count -> Kafka, Postgres and files.
 
 ``python -m tests.faults.sinks_job ROOT MASTER SERVERS INPUT OUTPUT DSN [JARS]`` runs it until the
-file ``stop`` appears in ``ROOT``; with jars, Spark's own connector reads. Every event has a key and a number; the result adds how many events of
-that key there have been, so a result tells whether state was lost or counted twice, too.
+file ``stop`` appears in ``ROOT``; with jars, Spark's own connector reads. Every event has a key and
+a number; the result adds how many events of that key there have been, so a result tells whether
+state was lost or counted twice, too.
 """
 
 from __future__ import annotations

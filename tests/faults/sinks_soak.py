@@ -351,7 +351,9 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--outages", type=float, nargs="?", const=30.0, default=0.0, metavar="S")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10_000))
-    parser.add_argument("--spark-reader", action="store_true", help="read through Spark's connector")
+    parser.add_argument(
+        "--spark-reader", action="store_true", help="read through Spark's connector"
+    )
     options = parser.parse_args()
     jars = spark_jars() if options.spark_reader else ""
     console = Console()

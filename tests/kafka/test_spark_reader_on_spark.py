@@ -83,9 +83,7 @@ def test_spark_reads_what_was_planned(topics: Topics, tmp_path: Path, jars: str)
 
 
 @pytest.mark.timeout(600)
-def test_kills_lose_and_double_nothing(
-    postgres_installed: None, tmp_path: Path, jars: str
-) -> None:
+def test_kills_lose_and_double_nothing(postgres_installed: None, tmp_path: Path, jars: str) -> None:
     lives = [
         ("local[2,4]", ["worker", "driver"]),
         ("local[2]", ["driver planned"]),

@@ -27,6 +27,8 @@ STATE_CACHE = "state.backend.cache-size"
 VECTORISED = "scurry.windows.vectorised"
 #: Bytes of log up to which a slot's state is not compacted.
 COMPACT_ABOVE = "scurry.state.compact-above"
+#: Records of a slot above which state on disk may be held in sorted files instead of a tree.
+RUNS_ABOVE = "scurry.state.runs-above"
 #: What happens to an element on which a user function raises: fail or dead-letter.
 ON_ERROR = "scurry.on-error"
 #: Files, packages and archives that workers can import, separated by commas.

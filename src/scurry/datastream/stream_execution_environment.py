@@ -310,6 +310,7 @@ class StreamExecutionEnvironment(JobSettings):
             get(options.STATE_BACKEND, get(options.STATE_BACKEND_TYPE, default.backend)),
             self._configuration.get_integer(options.STATE_CACHE, default.cache_entries),
             self._configuration.get_integer(options.COMPACT_ABOVE, default.compact_above),
+            self._configuration.get_integer(options.RUNS_ABOVE, default.runs_above),
         )
 
     def _mode(self) -> str:

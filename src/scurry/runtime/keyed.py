@@ -223,7 +223,7 @@ class ReduceOperator(Operator):
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
-        self._table: StateTable = store_of(context).table(self.spec.uid, "reduced")
+        self._table: StateTable = store_of(context).table(self.spec.uid, "reduced", bulk=True)
         self.start_function(self._function, KeyedRuntimeContext(self.spec, context, KeyScope()))
 
     def process(self, batch: Batch, port: int = 0) -> None:

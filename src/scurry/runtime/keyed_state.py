@@ -138,7 +138,9 @@ class KeyedRuntimeContext(RuntimeContext):
         return Sweeper(name, self._store.local, expiry)
 
     def _value(self, descriptor: StateDescriptor) -> TableValueState:
-        table, expiry = self._open(descriptor, partial(StateTable, cache=self._store.cache))
+        table, expiry = self._open(
+            descriptor, partial(StateTable, cache=self._store.cache, bulk=True)
+        )
         if expiry is None:
             return TableValueState(table, self._scope)
         return TtlValueState(table, self._scope, expiry)

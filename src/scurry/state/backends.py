@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scurry.common.errors import ConfigurationError
-from scurry.state.local import LocalStore
+from scurry.state.local import RUNS_ABOVE, LocalStore
 from scurry.state.memory import MemoryStore
 from scurry.state.slot_store import SMALL_LOG, SlotStore, Store
 from scurry.state.table import CACHE_ENTRIES
@@ -28,6 +28,8 @@ class StateSettings:
     cache_entries: int = CACHE_ENTRIES
     #: bytes of log up to which a slot's state is not compacted
     compact_above: int = SMALL_LOG
+    #: records of a slot above which tables on disk may become runs
+    runs_above: int = RUNS_ABOVE
 
     def __post_init__(self) -> None:
         if self.backend not in _BACKENDS:
@@ -42,7 +44,9 @@ class StateSettings:
 
     def local_store(self, path: Path) -> Store:
         """A local store; the one on disk opens what lies at ``path``."""
-        return MemoryStore(path) if _BACKENDS[self.backend] == "memory" else LocalStore(path)
+        if _BACKENDS[self.backend] == "memory":
+            return MemoryStore(path)
+        return LocalStore(path, self.runs_above)
 
     def slot_store(self, local: Store, max_parallelism: int) -> SlotStore:
         """The state of a slot above a local store."""

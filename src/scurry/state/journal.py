@@ -42,6 +42,8 @@ class Head(msgspec.Struct, array_like=True):
     cycle_bytes: int = 0
     slice_bytes: int = 0
     cursor: tuple[str, bytes] = ("", b"")
+    #: tables that are large and read for many keys at once
+    bulky: tuple[str, ...] = ()
 
 
 #: The longest key that a store takes.
@@ -71,6 +73,13 @@ class RecordReader(Protocol):
 
     def scan(self, table: str, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """Keys and records of a table in the order of their keys, from ``start`` on."""
+
+    @property
+    def bulky(self) -> set[str]:
+        """Tables that are read for many keys at once; a store may hold them in another way."""
+
+    def in_runs(self, table: str) -> bool:
+        """Whether reading a single record of a table takes long."""
 
 
 class Journal(ABC):

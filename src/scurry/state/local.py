@@ -1,4 +1,4 @@
-"""The local store: one LMDB per slot, beside the worker.
+"""The local store: one LMDB per slot, beside the worker, and runs for what is too large for it.
 
 LMDB is memory-mapped and safe to share between processes, so whichever Python worker of the host
 gets a slot next finds the slot's state where the last one left it. The store is a cache: it
@@ -8,6 +8,10 @@ rebuilt from the journal. Nothing is ever synced to disk; losing it costs a rebu
 
 Records live under ``table-number + key``; a table is one named state of one operator. Keys longer
 than LMDB takes are replaced by their digest, the full key standing in the record.
+
+A table that is read in bulk, and of which a micro-batch changes many records among very many, moves
+out of the tree into runs (:mod:`scurry.state.runs`). Which files these are is written in LMDB, in
+the same transaction as everything else, so a reader sees them change all at once or not at all.
 """
 
 from __future__ import annotations
@@ -21,17 +25,25 @@ from pathlib import Path
 from typing import cast
 
 import lmdb
+import msgspec
 
 from scurry.common.errors import JobError
 from scurry.state.generations import Generations, look
 from scurry.state.journal import Change, stored_key, stored_keys
+from scurry.state.runs import WIDEST, RunTable, TableInfo
 
 _LINEAGE = b"\x00lineage"
 #: the lineage of a store that two attempts at the same work have written to
 _TORN = b""
 _TABLE_NAMES = b"\x00table:"
+_RUNS = b"\x00runs:"
 _FIRST_MAP_BYTES = 64 << 20
+#: Records of a store above which its tables may become runs, and the share of them, as so many to
+#: one, that a micro-batch has to change for it.
+RUNS_ABOVE = 200_000
+_RUNS_SHARE = 50
 _table_of = itemgetter(0)
+_infos = msgspec.msgpack.Decoder(TableInfo)
 
 
 class LocalStore:
@@ -40,8 +52,12 @@ class LocalStore:
     A micro-batch goes ``check``, ``begin``, reads, ``verify``, ``apply``, ``confirm``.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, runs_above: int = RUNS_ABOVE) -> None:
         self.path = path
+        #: tables that are read for many keys at once
+        self.bulky: set[str] = set()
+        self._runs_above = runs_above
+        self._runs: dict[str, RunTable] = {}
         self._numbers: dict[str, bytes] = {}
         self._read: lmdb.Transaction | None = None
         self._env: lmdb.Environment | None = None
@@ -80,7 +96,7 @@ class LocalStore:
 
     def _switch(self, place: Path) -> None:
         self._release()
-        self._numbers = {}
+        self._numbers, self._runs = {}, {}
         try:
             self._env, self._place = _open(place), place
         except lmdb.Error:
@@ -113,13 +129,15 @@ class LocalStore:
             self._environment.set_mapsize(0)
             self._read = self._environment.begin(buffers=False)
         self._seen = (look(self._place), self._last_transaction)
-        self._numbers = {}
-        with self._read.cursor() as cursor:
-            if cursor.set_range(_TABLE_NAMES):
-                for name, number in cursor:
-                    if not name.startswith(_TABLE_NAMES):
-                        break
-                    self._numbers[name[len(_TABLE_NAMES) :].decode()] = number
+        self._numbers = {
+            name.decode(): number for name, number in _listed(self._read, _TABLE_NAMES)
+        }
+        open_runs, self._runs = self._runs, {}
+        for name, info in _listed(self._read, _RUNS):
+            table = name.decode()
+            self._runs[table] = RunTable.open(
+                self._place, _infos.decode(info), open_runs.get(table)
+            )
 
     def end(self) -> None:
         """Stop reading."""
@@ -140,6 +158,8 @@ class LocalStore:
 
     def get(self, table: str, key: bytes) -> bytes | None:
         """A record, None if there is none."""
+        if table in self._runs:
+            return self._runs[table].get_many([stored_key(key)])[0]
         number = self._numbers.get(table)
         if number is None:
             return None
@@ -148,6 +168,8 @@ class LocalStore:
 
     def get_many(self, table: str, keys: list[bytes]) -> list[bytes | None]:
         """The records of many keys."""
+        if table in self._runs:
+            return self._runs[table].get_many(stored_keys(keys))
         number = self._numbers.get(table)
         if number is None:
             return [None] * len(keys)
@@ -156,6 +178,10 @@ class LocalStore:
 
     def scan(self, table: str, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """Keys and records of a table in the order of their keys, from ``start`` on."""
+        self._reader()
+        if table in self._runs:
+            yield from self._runs[table].scan(start)
+            return
         number = self._numbers.get(table)
         if number is None:
             return
@@ -173,18 +199,24 @@ class LocalStore:
         self._reader()
         return list(self._numbers)
 
+    def in_runs(self, table: str) -> bool:
+        """Whether a table is so large that it should only be read in bulk."""
+        return table in self._runs
+
     @property
     def entries(self) -> int:
         """How many records there are, in all tables."""
-        bookkeeping = 1 + len(self._numbers)
-        return max(0, int(self._environment.stat()["entries"]) - bookkeeping)
+        bookkeeping = 1 + len(self._numbers) + len(self._runs)
+        in_tree = max(0, int(self._environment.stat()["entries"]) - bookkeeping)
+        return in_tree + sum(table.live for table in self._runs.values())
 
     @property
     def size(self) -> int:
         """How many bytes the records take on disk, bookkeeping included, free pages not."""
         found = self._environment.stat()
         pages = found["branch_pages"] + found["leaf_pages"] + found["overflow_pages"]
-        return int(pages * found["psize"])
+        in_runs = sum(table.size for table in self._runs.values())
+        return int(pages * found["psize"]) + in_runs
 
     def apply(self, changes: Iterable[Change], base: bytes | None, lineage: bytes) -> bool:
         """Write ``changes`` and ``lineage`` in one transaction.
@@ -206,22 +238,56 @@ class LocalStore:
                 self._environment.set_mapsize(0)
 
     def _write(self, changes: list[Change], base: bytes | None, lineage: bytes) -> bool:
-        with self._environment.begin(write=True) as txn:
-            held = txn.get(_LINEAGE)
-            if held != base:
-                txn.put(_LINEAGE, _TORN)
-                return False
-            put, delete = txn.put, txn.delete
-            for table, part in groupby(changes, _table_of):
-                number = self._number(txn, table)
-                _, keys, records = zip(*part, strict=True)
-                for key, record in zip(stored_keys(list(keys)), records, strict=True):
-                    if record is None:
-                        delete(number + key)
+        made: dict[str, RunTable] = {}
+        try:
+            with self._environment.begin(write=True) as txn:
+                if txn.get(_LINEAGE) != base:
+                    txn.put(_LINEAGE, _TORN)
+                    return False
+                for table, part in groupby(changes, _table_of):
+                    number = self._number(txn, table)
+                    _, whole_keys, records = zip(*part, strict=True)
+                    keys = stored_keys(list(whole_keys))
+                    runs = made.get(table) or self._runs.get(table)
+                    if runs is None and self._outgrows(txn, table, keys):
+                        runs = made[table] = self._moved_out(txn, number)
+                    if runs is None:
+                        _put_all(txn, number, keys, records)
                     else:
-                        put(number + key, record)
-            put(_LINEAGE, lineage)
+                        changed = runs.with_changes(keys, list(records))
+                        if table in made:
+                            runs.discard(changed)
+                        made[table] = changed
+                for table, runs in made.items():
+                    txn.put(_RUNS + table.encode(), msgspec.msgpack.encode(runs.info))
+                txn.put(_LINEAGE, lineage)
+        except BaseException:
+            for table, runs in made.items():
+                runs.discard(self._runs.get(table) or RunTable(self._place))
+            raise
+        for table, runs in made.items():
+            if table in self._runs:
+                self._runs[table].discard(runs)
+        self._runs.update(made)
         return True
+
+    def _outgrows(self, txn: lmdb.Transaction, table: str, keys: list[bytes]) -> bool:
+        """Whether a table about to be changed at ``keys`` should become runs."""
+        entries = int(txn.stat()["entries"])
+        return (
+            table in self.bulky
+            and entries >= self._runs_above
+            and len(keys) * _RUNS_SHARE >= entries
+            and max(map(len, keys)) <= WIDEST
+        )
+
+    def _moved_out(self, txn: lmdb.Transaction, number: bytes) -> RunTable:
+        """The records of a table, taken out of the tree."""
+        found = _listed(txn, number)
+        for key, _ in found:
+            txn.delete(number + key)
+        runs = RunTable(self._place)
+        return runs.with_changes([k for k, _ in found], [r for _, r in found]) if found else runs
 
     def _number(self, txn: lmdb.Transaction, table: str) -> bytes:
         number = self._numbers.get(table)
@@ -241,6 +307,30 @@ class LocalStore:
         self._release()
         if erase:
             shutil.rmtree(self.path, ignore_errors=True)
+
+
+def _listed(txn: lmdb.Transaction, prefix: bytes) -> list[tuple[bytes, bytes]]:
+    """Everything under ``prefix``, which is left out of the keys."""
+    found = []
+    with txn.cursor() as cursor:
+        if cursor.set_range(prefix):
+            for place, record in cursor:
+                key = bytes(place)
+                if not key.startswith(prefix):
+                    break
+                found.append((key[len(prefix) :], bytes(record)))
+    return found
+
+
+def _put_all(
+    txn: lmdb.Transaction, number: bytes, keys: list[bytes], records: Iterable[bytes | None]
+) -> None:
+    put, delete = txn.put, txn.delete
+    for key, record in zip(keys, records, strict=True):
+        if record is None:
+            delete(number + key)
+        else:
+            put(number + key, record)
 
 
 def _open(place: Path) -> lmdb.Environment:

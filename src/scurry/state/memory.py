@@ -36,6 +36,7 @@ class MemoryStore:
         self.path = path
         self._tables: dict[str, _Table] = {}
         self._lineage: bytes | None = None
+        self.bulky: set[str] = set()
 
     def check(self) -> None:
         """Start a micro-batch."""
@@ -76,6 +77,10 @@ class MemoryStore:
         keys = found.keys()
         for at in range(bisect_left(keys, start) if start else 0, len(keys)):
             yield keys[at], found.records[keys[at]]
+
+    def in_runs(self, table: str) -> bool:
+        """All records are found at once."""
+        return False
 
     def tables(self) -> list[str]:
         """The names of all tables."""

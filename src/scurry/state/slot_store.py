@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
@@ -140,12 +141,11 @@ class SlotStore:
         self._held: bytes | None = None
         self._settled = True
 
-    def table(self, uid: str, state: str) -> StateTable:
-        """The table of state ``state`` of operator ``uid``."""
+    def table(self, uid: str, state: str, bulk: bool = False) -> StateTable:
+        """The table of state ``state`` of operator ``uid``; ``bulk`` as for :class:`StateTable`."""
         name = f"{uid}\x1f{state}"
-        return self.part(
-            name, lambda: StateTable(name, self.local, self.max_parallelism, cache=self.cache)
-        )
+        make = partial(StateTable, cache=self.cache, bulk=bulk)
+        return self.part(name, lambda: make(name, self.local, self.max_parallelism))
 
     def part(self, name: str, make: Callable[[], P]) -> P:
         """The part called ``name``, made on first use."""
@@ -207,6 +207,7 @@ class SlotStore:
         if self._head is None:
             return
         self.rebuilds += 1
+        self.local.bulky.update(self._head.bulky)
         base: bytes | None = None
         done, total = 0, self._head.log_bytes
         for seq in range(self._head.first, self._head.next):
@@ -244,6 +245,7 @@ class SlotStore:
             head.cycle >= 0 or head.log_bytes > max(self._small_log, _GROWTH * head.snapshot_bytes)
         ):
             written += self._compact(journal, head, changes)
+        head.bulky = tuple(sorted(filter(self.local.in_runs, self.local.bulky)))
         journal.put_head(head)
         self._finish(head.lineage if trusted else b"")
         fault_point("after-journal")

@@ -12,7 +12,7 @@ import hashlib
 import struct
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -116,7 +116,7 @@ class StateTable:
     """One named state of one operator in one slot.
 
     In memory are the entries used in the current micro-batch, and between micro-batches at most
-    ``cache`` of them.
+    ``cache`` of them. ``bulk`` says that :meth:`prefetch` is told the keys before they are read.
     """
 
     def __init__(
@@ -127,8 +127,11 @@ class StateTable:
         codec: RecordCodec | None = None,
         sweeper: Sweeper | None = None,
         cache: int = CACHE_ENTRIES,
+        bulk: bool = False,
     ) -> None:
         self.name = name
+        if bulk:
+            store.bulky.add(name)
         self.live: dict[Any, Any] = {}
         self.dirty: dict[Any, None] = {}
         self.codec = RecordCodec(name) if codec is None else codec
@@ -147,12 +150,13 @@ class StateTable:
         """Bring the stored values of ``keys`` into :attr:`live` at once, if experience says that
         most of them will be asked for."""
         self._handled += len(keys)
-        if self._rests:
+        always = self._store.in_runs(self.name)
+        if self._rests and not always:
             return
         missing = list(set(keys).difference(self.live))
-        if self._habit is None:
+        if self._habit is None and not always:
             self._awaited += len(missing)
-        elif self._habit and missing:
+        elif (self._habit or always) and missing:
             self._fetched += len(missing)
             records = self._store.get_many(self.name, self._address_all(missing))
             values = self.codec.unpack_all(records)
@@ -205,10 +209,13 @@ class StateTable:
         return with_expired(self._changes(), self.sweeper)
 
     def _changes(self) -> Iterator[Change]:
-        name, pack, live, where = self.name, self.codec.pack, self.live, self._address
         keys = list(self.dirty)
-        records = self.codec.pack_all(keys, list(map(live.__getitem__, keys)))
-        yield from zip(repeat(name), self._address_all(keys), records, strict=False)
+        records = self.codec.pack_all(keys, list(map(self.live.__getitem__, keys)))
+        written = zip(repeat(self.name), self._address_all(keys), records, strict=False)
+        return chain(written, self._changed_in_place())
+
+    def _changed_in_place(self) -> Iterator[Change]:
+        name, pack, live, where = self.name, self.codec.pack, self.live, self._address
         for key, before in self._mutable.items():
             if key not in self.dirty:
                 record = pack((key,), live[key])
@@ -265,9 +272,10 @@ class StateTable:
 
 def with_expired(changes: Iterator[Change], sweeper: Sweeper | None) -> Iterator[Change]:
     """``changes``, and the removal of some records that have expired."""
-    if sweeper is None:
-        yield from changes
-        return
+    return changes if sweeper is None else _and_expired(changes, sweeper)
+
+
+def _and_expired(changes: Iterator[Change], sweeper: Sweeper) -> Iterator[Change]:
     written = set()
     for change in changes:
         written.add(stored_key(change[1]))
