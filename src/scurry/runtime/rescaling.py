@@ -26,7 +26,7 @@ from scurry.runtime.windowing.slices import (
 )
 from scurry.runtime.windowing.vectorised.column_slices import CodedKeys
 from scurry.state.broadcast_table import BROADCAST_STATES, BroadcastTable
-from scurry.state.journal import Head, Journal, MemoryJournal, pack
+from scurry.state.journal import Head, Journal, MemoryJournal, grouped, pack
 from scurry.state.rescaling import (
     Deal,
     Gathered,
@@ -84,7 +84,8 @@ def rescale_stage(
         split(settled.renumbering)
     base = max((head.next for head in heads.values()), default=0)
     notes = _notes({origin: head.notes for origin, head in heads.items()}, deal, before)
-    return [SlotStart(base, *rest) for rest in zip(notes, map(pack, settled.entries), strict=True)]
+    entries = [pack(list(grouped(changes))) for changes in settled.entries]
+    return [SlotStart(base, *rest) for rest in zip(notes, entries, strict=True)]
 
 
 def rescale_in_memory(

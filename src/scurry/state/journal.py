@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
-from itertools import groupby, islice, repeat
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, islice
 from operator import itemgetter
 from typing import Protocol
 
@@ -22,7 +22,7 @@ import pyarrow as pa
 
 Change = tuple[str, bytes, bytes | None]
 #: Changes of one table: its name, keys, records.
-Group = tuple[str, list[bytes], list[bytes | None]]
+Group = tuple[str, list[bytes], Sequence[bytes | None]]
 
 
 class Head(msgspec.Struct, array_like=True):
@@ -132,7 +132,7 @@ class MemoryJournal(Journal):
 
 _codec = pa.Codec("lz4")
 _groups = msgspec.msgpack.Decoder(list[Group])
-_table_of, _key_of, _record_of = itemgetter(0), itemgetter(1), itemgetter(2)
+_table_of = itemgetter(0)
 _heads = msgspec.msgpack.Decoder(Head)
 _encoder = msgspec.msgpack.Encoder()
 CHUNK_BYTES = 8 << 20
@@ -149,23 +149,10 @@ def decode_head(data: bytes) -> Head:
     return _heads.decode(data)
 
 
-def pack(changes: list[Change]) -> bytes:
+def pack(groups: list[Group]) -> bytes:
     """A delta as one compressed blob."""
-    groups = []
-    for table, part in groupby(changes, _table_of):
-        _, keys, records = zip(*part, strict=True)
-        groups.append((table, keys, records))
     raw = _encoder.encode(groups)
     return len(raw).to_bytes(8, "little") + bytes(_codec.compress(raw, asbytes=True))
-
-
-def unpack(blob: bytes) -> list[Change]:
-    """The delta behind :func:`pack`'s blob."""
-    return [
-        change
-        for table, keys, records in unpack_groups(blob)
-        for change in zip(repeat(table), keys, records, strict=False)
-    ]
 
 
 def unpack_groups(blob: bytes) -> list[Group]:
@@ -178,23 +165,38 @@ def raw_size(blob: bytes) -> int:
     return int.from_bytes(blob[:8], "little")
 
 
-def chunked(changes: Iterable[Change]) -> Iterator[list[Change]]:
-    """``changes`` in pieces of about :data:`CHUNK_BYTES`."""
-    piece: list[Change] = []
+def grouped(changes: Iterable[Change]) -> Iterator[Group]:
+    """``changes``, with those of one table that follow each other together."""
+    for table, part in groupby(changes, _table_of):
+        _, keys, records = zip(*part, strict=True)
+        yield table, list(keys), list(records)
+
+
+def chunked(groups: Iterable[Group]) -> Iterator[list[Group]]:
+    """``groups`` in pieces of about :data:`CHUNK_BYTES`."""
+    piece: list[Group] = []
     size = 0
-    changes = iter(changes)
-    while some := list(islice(changes, _AT_ONCE)):
-        piece += some
-        size += bytes_of(some)
-        if size >= CHUNK_BYTES:
-            yield piece
-            piece, size = [], 0
+    for table, keys, records in groups:
+        for first in range(0, len(keys), _AT_ONCE):
+            some = table, keys[first : first + _AT_ONCE], records[first : first + _AT_ONCE]
+            piece.append(some)
+            size += bytes_of(some)
+            if size >= CHUNK_BYTES:
+                yield piece
+                piece, size = [], 0
     if piece:
         yield piece
 
 
-def bytes_of(changes: list[Change]) -> int:
+def bytes_of(group: Group) -> int:
     """About how many bytes changes take."""
-    keys = sum(map(len, map(_key_of, changes)))
-    records = sum(map(len, filter(None, map(_record_of, changes))))
-    return keys + records + 8 * len(changes)
+    _, keys, records = group
+    return sum(map(len, keys)) + sum(map(len, filter(None, records))) + 8 * len(keys)
+
+
+def in_blocks(
+    found: Iterator[tuple[bytes, bytes]],
+) -> Iterator[tuple[list[bytes], list[bytes]]]:
+    """Keys and records, many at a time."""
+    while some := list(islice(found, _AT_ONCE)):
+        yield [key for key, _ in some], [record for _, record in some]

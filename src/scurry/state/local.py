@@ -19,8 +19,6 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import cast
 
@@ -29,7 +27,7 @@ import msgspec
 
 from scurry.common.errors import JobError
 from scurry.state.generations import Generations, look
-from scurry.state.journal import Change, stored_key, stored_keys
+from scurry.state.journal import Group, in_blocks, stored_key, stored_keys
 from scurry.state.runs import WIDEST, RunTable, TableInfo
 
 _LINEAGE = b"\x00lineage"
@@ -42,7 +40,6 @@ _FIRST_MAP_BYTES = 64 << 20
 #: one, that a micro-batch has to change for it.
 RUNS_ABOVE = 200_000
 _RUNS_SHARE = 50
-_table_of = itemgetter(0)
 _infos = msgspec.msgpack.Decoder(TableInfo)
 
 
@@ -218,7 +215,14 @@ class LocalStore:
         in_runs = sum(table.size for table in self._runs.values())
         return int(pages * found["psize"]) + in_runs
 
-    def apply(self, changes: Iterable[Change], base: bytes | None, lineage: bytes) -> bool:
+    def blocks(self, table: str, start: bytes = b"") -> Iterator[tuple[list[bytes], list[bytes]]]:
+        """What :meth:`scan` finds, many at a time."""
+        self._reader()
+        if table in self._runs:
+            return self._runs[table].blocks(start)
+        return in_blocks(self.scan(table, start))
+
+    def apply(self, changes: list[Group], base: bytes | None, lineage: bytes) -> bool:
         """Write ``changes`` and ``lineage`` in one transaction.
 
         Returns False, leaving the store torn, with the lineage of no commit, when it no longer
@@ -226,35 +230,33 @@ class LocalStore:
         be what is here.
         """
         self.end()
-        pending = list(changes)
         known = dict(self._numbers)
         while True:
             try:
-                return self._write(pending, base, lineage)
+                return self._write(changes, base, lineage)
             except lmdb.MapFullError:
                 self._numbers = dict(known)
                 self._environment.set_mapsize(self._environment.info()["map_size"] * 2)
             except lmdb.MapResizedError:
                 self._environment.set_mapsize(0)
 
-    def _write(self, changes: list[Change], base: bytes | None, lineage: bytes) -> bool:
+    def _write(self, changes: list[Group], base: bytes | None, lineage: bytes) -> bool:
         made: dict[str, RunTable] = {}
         try:
             with self._environment.begin(write=True) as txn:
                 if txn.get(_LINEAGE) != base:
                     txn.put(_LINEAGE, _TORN)
                     return False
-                for table, part in groupby(changes, _table_of):
+                for table, whole_keys, records in changes:
                     number = self._number(txn, table)
-                    _, whole_keys, records = zip(*part, strict=True)
-                    keys = stored_keys(list(whole_keys))
+                    keys = stored_keys(whole_keys)
                     runs = made.get(table) or self._runs.get(table)
                     if runs is None and self._outgrows(txn, table, keys):
                         runs = made[table] = self._moved_out(txn, number)
                     if runs is None:
                         _put_all(txn, number, keys, records)
                     else:
-                        changed = runs.with_changes(keys, list(records))
+                        changed = runs.with_changes(keys, records)
                         if table in made:
                             runs.discard(changed)
                         made[table] = changed

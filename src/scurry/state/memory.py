@@ -8,10 +8,10 @@ this store suits executors with one core, tests, and state that is small.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-from scurry.state.journal import Change, stored_key, stored_keys
+from scurry.state.journal import Group, in_blocks, stored_key, stored_keys
 
 
 class _Table:
@@ -97,7 +97,11 @@ class MemoryStore:
         held = (table.records.items() for table in self._tables.values())
         return sum(len(key) + len(record) for records in held for key, record in records)
 
-    def apply(self, changes: Iterable[Change], base: bytes | None, lineage: bytes) -> bool:
+    def blocks(self, table: str, start: bytes = b"") -> Iterator[tuple[list[bytes], list[bytes]]]:
+        """What :meth:`scan` finds, many at a time."""
+        return in_blocks(self.scan(table, start))
+
+    def apply(self, changes: list[Group], base: bytes | None, lineage: bytes) -> bool:
         """Write ``changes`` and ``lineage``.
 
         Returns False, leaving the store torn (without lineage), when it no longer holds ``base``.
@@ -105,18 +109,16 @@ class MemoryStore:
         if self._lineage != base:
             self._lineage = None
             return False
-        for name, key, record in changes:
-            key = stored_key(key)
-            table = self._tables.get(name)
-            if table is None:
-                table = self._tables[name] = _Table()
-            if record is None:
-                if table.records.pop(key, None) is not None:
-                    table.order = None
-            else:
-                if key not in table.records:
-                    table.order = None
-                table.records[key] = record
+        for name, keys, records in changes:
+            table = self._tables.setdefault(name, _Table())
+            for key, record in zip(stored_keys(keys), records, strict=True):
+                if record is None:
+                    if table.records.pop(key, None) is not None:
+                        table.order = None
+                else:
+                    if key not in table.records:
+                        table.order = None
+                    table.records[key] = record
         self._lineage = lineage
         return True
 

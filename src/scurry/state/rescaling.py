@@ -14,7 +14,7 @@ mean something only together, such as the lists that functions keep beside keys,
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Protocol
@@ -25,6 +25,7 @@ from scurry.state.journal import (
     Change,
     Head,
     Journal,
+    grouped,
     pack,
     raw_size,
     unpack_groups,
@@ -58,7 +59,7 @@ class Rule(Protocol):
     """Where the records of one kind of table go."""
 
     def __call__(
-        self, keys: list[bytes], records: list[bytes | None], shares: Shares
+        self, keys: list[bytes], records: Sequence[bytes | None], shares: Shares
     ) -> Iterator[Piece]:
         """The records with their new slots; a removal goes wherever the record may have gone."""
 
@@ -67,7 +68,7 @@ def by_key_group(at: int = 0) -> Rule:
     """The rule of tables whose keys have their key group ``at`` bytes behind their beginning."""
 
     def rule(
-        keys: list[bytes], records: list[bytes | None], shares: Shares
+        keys: list[bytes], records: Sequence[bytes | None], shares: Shares
     ) -> Iterator[tuple[int, bytes, bytes | None]]:
         owners = shares.owners
         slots = [owners[key[at] << 8 | key[at + 1]] for key in keys]
@@ -76,7 +77,9 @@ def by_key_group(at: int = 0) -> Rule:
     return rule
 
 
-def to_everyone(keys: list[bytes], records: list[bytes | None], shares: Shares) -> Iterator[Piece]:
+def to_everyone(
+    keys: list[bytes], records: Sequence[bytes | None], shares: Shares
+) -> Iterator[Piece]:
     """The rule of tables that are the same in all slots."""
     if shares.origin == 0:
         for slot in range(shares.slots):
@@ -150,7 +153,7 @@ class Splitter:
         if self._bytes >= _WAITING_BYTES:
             self.finish()
 
-    def _gather(self, table: str, keys: list[bytes], records: list[bytes | None]) -> None:
+    def _gather(self, table: str, keys: list[bytes], records: Sequence[bytes | None]) -> None:
         held = self.gathered.setdefault(table, {})
         for key, record in zip(keys, records, strict=True):
             if record is None:
@@ -162,7 +165,7 @@ class Splitter:
         """Write what is waiting."""
         for slot, changes in enumerate(self._waiting):
             if changes:
-                self._write(slot, pack(changes))
+                self._write(slot, pack(list(grouped(changes))))
         self._waiting = [[] for _ in range(self._deal.slots)]
         self._bytes = 0
 

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import mmap
 import uuid
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -116,9 +117,11 @@ class RunTable:
         """The records of ``keys``."""
         found = np.full(len(keys), None, dtype=object)
         if self._runs and keys:
-            width = self._width
-            fitting = np.array([at for at, key in enumerate(keys) if len(key) <= width], np.intp)
-            wanted = rows_of([keys[at] for at in fitting.tolist()], width)
+            width, fitting = self._width, np.arange(len(keys))
+            if max(map(len, keys)) > width:
+                fitting = np.array([at for at in fitting if len(keys[at]) <= width], np.intp)
+                keys = [keys[at] for at in fitting]
+            wanted = rows_of(keys, width)
             order = wanted.argsort()
             for places, records in self._look_up(wanted[order]):
                 found[fitting[order[places]]] = records
@@ -149,16 +152,22 @@ class RunTable:
 
     def scan(self, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """Keys and records in the order of keys, from ``start`` on."""
+        for keys, records in self.blocks(start):
+            yield from zip(keys, records, strict=True)
+
+    def blocks(self, start: bytes = b"") -> Iterator[tuple[list[bytes], list[bytes]]]:
+        """What :meth:`scan` finds, many at a time."""
         if not self._runs:
             return
         first = rows_of([start[: self._width]], self._width)
-        for rows, records in _merged(self._runs, first):
-            for key, record in zip(keys_of(rows), records.to_pylist(), strict=True):
-                # a start that was cut short is before the keys it is a prefix of
-                if key >= start:
-                    yield key, record
+        for rows, found in _merged(self._runs, first):
+            keys, records = keys_of(rows), found.to_pylist()
+            # a start that was cut short is before the keys that begin like it
+            skip = bisect_left(keys, start) if keys[0] < start else 0
+            if skip < len(keys):
+                yield keys[skip:], records[skip:]
 
-    def with_changes(self, keys: list[bytes], records: list[bytes | None]) -> RunTable:
+    def with_changes(self, keys: list[bytes], records: Sequence[bytes | None]) -> RunTable:
         """The table after ``records`` were written under ``keys``; None removes. This one stays as
         it is; call :meth:`discard` on the one that is of no more use."""
         longest = max(map(len, keys))

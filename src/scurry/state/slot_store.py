@@ -15,22 +15,25 @@ whatever is alive was written again since. So no commit has to write all of the 
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import chain
+from itertools import accumulate, chain, compress
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
 from scurry.common.fault_points import fault_point
 from scurry.state.journal import (
     Change,
+    Group,
     Head,
     Journal,
     RecordReader,
     bytes_of,
     chunked,
+    grouped,
     pack,
-    unpack,
+    unpack_groups,
 )
 from scurry.state.schemas import SchemaTable
 from scurry.state.table import CACHE_ENTRIES, StateTable
@@ -98,7 +101,10 @@ class Store(RecordReader, Protocol):
     def tables(self) -> list[str]:
         """The names of all tables."""
 
-    def apply(self, changes: list[Change], base: bytes | None, lineage: bytes) -> bool:
+    def blocks(self, table: str, start: bytes = b"") -> Iterator[tuple[list[bytes], list[bytes]]]:
+        """What :meth:`scan` finds, many at a time."""
+
+    def apply(self, changes: list[Group], base: bytes | None, lineage: bytes) -> bool:
         """Write ``changes`` and ``lineage`` together, if the store still holds ``base``."""
 
     def reset(self) -> None:
@@ -213,7 +219,7 @@ class SlotStore:
         for seq in range(self._head.first, self._head.next):
             step = b"rebuild%d" % seq
             blob = journal.read(seq)
-            self.local.apply(unpack(blob), base, step)
+            self.local.apply(unpack_groups(blob), base, step)
             base = step
             done += len(blob)
             if self.on_rebuild is not None:
@@ -226,7 +232,7 @@ class SlotStore:
         old = self._head or Head(b"", 0, 0, 0, 0, b"")
         base = self._head.lineage if self._head else None
         self.local.verify()
-        changes = list(chain.from_iterable(part.changes() for part in self._everyone()))
+        changes = list(chain.from_iterable(map(_groups, self._everyone())))
         if not changes and self._head is not None and notes == old.notes:
             self._finish(base)
             return 0
@@ -256,7 +262,7 @@ class SlotStore:
         self._settled = True
         self.local.confirm()
 
-    def _compact(self, journal: Journal, head: Head, changes: list[Change]) -> int:
+    def _compact(self, journal: Journal, head: Head, changes: list[Group]) -> int:
         """Write the next slice of a cycle, after what the commit itself wrote; not if another
         attempt has touched the local store."""
         self.local.begin()
@@ -265,24 +271,25 @@ class SlotStore:
         if head.cycle < 0:
             head.cycle, head.cycle_bytes, head.slice_bytes = head.next, 0, 0
             head.cursor = ("", b"")
-        budget = max(_LEAST_SLICE, _SLICE_RATIO * bytes_of(changes))
-        expired: list[Change] = []
+        budget = max(_LEAST_SLICE, _SLICE_RATIO * sum(map(bytes_of, changes)))
+        expired: list[Group] = []
         written = 0
         for piece in chunked(self._slice(head, budget, expired)):
             size = _append(journal, head, pack(piece))
             head.slice_bytes += size
             written += size
             fault_point("compaction")
+        expired = [group for group in expired if group[1]]
         if expired:
             written += sum(_append(journal, head, pack(piece)) for piece in chunked(expired))
             self.local.apply(expired, head.lineage, head.lineage)
-            for name in {change[0] for change in expired}:
+            for name in {group[0] for group in expired}:
                 self._parts[name].forget()
         if head.cursor == _END:
             self._end_cycle(journal, head)
         return written
 
-    def _slice(self, head: Head, budget: int, expired: list[Change]) -> Iterator[Change]:
+    def _slice(self, head: Head, budget: int, expired: list[Group]) -> Iterator[Group]:
         """Live records from where the cycle stands, until the budget is used up."""
         table, start = head.cursor
         for name in sorted(self.local.tables()):
@@ -290,15 +297,14 @@ class SlotStore:
                 continue
             sweeper = self.sweepers.get(name)
             judge = sweeper.judge() if sweeper is not None and sweeper.in_compaction else None
-            for key, record in self.local.scan(name, start if name == table else b""):
-                if budget <= 0:
-                    head.cursor = (name, key)
+            for keys, records in self.local.blocks(name, start if name == table else b""):
+                fitting = _within(keys, records, budget)
+                budget -= bytes_of((name, keys, records))
+                living: Group = name, keys[:fitting], records[:fitting]
+                yield living if judge is None else _without_dead(living, judge, expired)
+                if fitting < len(keys):
+                    head.cursor = (name, keys[fitting])
                     return
-                budget -= len(key) + len(record) + 8
-                if judge is not None and judge(record):
-                    expired.append((name, key, None))
-                else:
-                    yield name, key, record
         head.cursor = _END
 
     def _end_cycle(self, journal: Journal, head: Head) -> None:
@@ -322,6 +328,29 @@ class SlotStore:
     def close(self, erase: bool = False) -> None:
         """Release the local store."""
         self.local.close(erase)
+
+
+def _groups(part: Changing) -> Iterable[Group]:
+    return part.groups() if isinstance(part, StateTable) else grouped(part.changes())
+
+
+def _within(keys: list[bytes], records: list[bytes], budget: int) -> int:
+    """How many records may be written before ``budget`` bytes are; one more than that, so that a
+    large one is written, too."""
+    if budget <= 0:
+        return 0
+    sizes = accumulate(len(k) + len(r) + 8 for k, r in zip(keys, records, strict=True))
+    return min(len(keys), bisect_left(list(sizes), budget) + 1)
+
+
+def _without_dead(group: Group, judge: Callable[[Any], bool], dead: list[Group]) -> Group:
+    """``group`` without what ``judge`` condemns; its removal is added to ``dead``."""
+    name, keys, records = group
+    condemned = list(map(judge, records))
+    removed = list(compress(keys, condemned))
+    dead.append((name, removed, [None] * len(removed)))
+    spared = [not gone for gone in condemned]
+    return name, list(compress(keys, spared)), list(compress(records, spared))
 
 
 #: Stands after the last record of the last table.

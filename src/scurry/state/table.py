@@ -20,7 +20,7 @@ import numpy as np
 from scurry.common.errors import KeyTypeError
 from scurry.common.keys import canonical, form_of, stable_hash, stable_hash_int64
 from scurry.state.encoding import IMMUTABLE, decode, encode
-from scurry.state.journal import Change, RecordReader, stored_key
+from scurry.state.journal import Change, Group, RecordReader, grouped, stored_key
 from scurry.state.records import RecordCodec, head_of
 from scurry.state.states import ValueState
 from scurry.state.ttl import Sweeper
@@ -206,15 +206,23 @@ class StateTable:
 
     def changes(self) -> Iterator[Change]:
         """What changed since the last commit, as bytes."""
-        return with_expired(self._changes(), self.sweeper)
+        for name, keys, records in self.groups():
+            yield from zip(repeat(name), keys, records, strict=False)
 
-    def _changes(self) -> Iterator[Change]:
+    def groups(self) -> Iterator[Group]:
+        """The same, many at a time."""
         keys = list(self.dirty)
         records = self.codec.pack_all(keys, list(map(self.live.__getitem__, keys)))
-        written = zip(repeat(self.name), self._address_all(keys), records, strict=False)
-        return chain(written, self._changed_in_place())
+        written = self.name, self._address_all(keys), records
+        if self.sweeper is not None:
+            changes = zip(repeat(self.name), *written[1:], strict=False)
+            yield from grouped(with_expired(chain(changes, self._in_place()), self.sweeper))
+            return
+        if keys:
+            yield written
+        yield from grouped(self._in_place())
 
-    def _changed_in_place(self) -> Iterator[Change]:
+    def _in_place(self) -> Iterator[Change]:
         name, pack, live, where = self.name, self.codec.pack, self.live, self._address
         for key, before in self._mutable.items():
             if key not in self.dirty:

@@ -8,7 +8,7 @@ records are deleted. In memory a slice is a list of parts, which are combined wh
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,7 +101,7 @@ class CodedKeys(ABC):
 
     @staticmethod
     def redistribute(
-        keys: list[bytes], records: list[bytes | None], shares: Shares
+        keys: list[bytes], records: Sequence[bytes | None], shares: Shares
     ) -> Iterator[Piece]:
         """A record has rows of many keys, so it is cut; and as records of several slots can have
         the same place, what they become is told apart by the slot they come from."""
