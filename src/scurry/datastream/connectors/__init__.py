@@ -13,6 +13,16 @@ from scurry.functions.sink import DeliveryGuarantee, Sink
 from scurry.functions.source import Source
 
 _ELSEWHERE = {
+    "dynamic_kafka": (
+        "DynamicKafkaSource",
+        "DynamicKafkaSourceBuilder",
+        "KafkaMetadataService",
+        "KafkaRecordDeserializationSchema",
+        "KafkaStreamSetSubscriber",
+        "KafkaStreamSubscriber",
+        "SingleClusterTopicMetadataService",
+        "StreamPatternSubscriber",
+    ),
     "file_system": (
         "BucketAssigner",
         "FileEnumeratorProvider",
