@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from scurry.testing.servers import PostgresServer, RedisServer
+from scurry.testing.servers import PostgresServer, RabbitMQServer, RedisServer
 
 settings.register_profile(
     "ci",
@@ -62,4 +62,17 @@ def redis_server() -> Iterator[RedisServer]:
     """A Redis of our own."""
     _installed("Redis", RedisServer.installed())
     with RedisServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def rabbitmq_installed() -> None:
+    """Skips, or fails, where there is no RabbitMQ to be had."""
+    _installed("RabbitMQ", RabbitMQServer.installed())
+
+
+@pytest.fixture(scope="session")
+def rabbitmq_server(rabbitmq_installed: None) -> Iterator[RabbitMQServer]:
+    """A RabbitMQ of our own; a test that stops it starts it again."""
+    with RabbitMQServer() as server:
         yield server

@@ -34,7 +34,7 @@ GROUPS = [
     ],
     [f"{HOW_TO}kafka.md"],
     [f"docs/concepts/{name}.md" for name in ("state", "time", "windows", "failure", "timers")],
-    [f"{HOW_TO}{name}.md" for name in ("files", "postgres", "other-sinks")],
+    [f"{HOW_TO}{name}.md" for name in ("files", "postgres", "rabbitmq", "other-sinks")],
 ]
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _MARK = "@@ block"
@@ -95,6 +95,7 @@ def test_the_examples_of_a_page_print_what_it_says(
 ) -> None:
     if f"{HOW_TO}postgres.md" in pages:
         request.getfixturevalue("postgres_server")
+        request.getfixturevalue("rabbitmq_installed")
     shown = [example for page in pages for example in examples(page)]
     program = tmp_path / "job.py"
     program.write_text(

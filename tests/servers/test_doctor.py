@@ -1,4 +1,4 @@
-"""``scurry doctor --postgres``."""
+"""``scurry doctor --postgres`` and ``--rabbitmq``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from click.testing import CliRunner
 from scurry.cli.checks import Verdict
 from scurry.cli.main import main
 from scurry.cli.postgres_check import check_postgres
-from scurry.testing.servers import PostgresServer
+from scurry.cli.rabbitmq_check import check_rabbitmq
+from scurry.testing.servers import PostgresServer, RabbitMQServer
 
 
 def test_a_database_that_can_be_written_to(postgres_server: PostgresServer) -> None:
@@ -38,3 +39,23 @@ def test_a_user_that_may_not_create_tables(postgres_server: PostgresServer) -> N
     finding = check_postgres(postgres_server.dsn.replace("postgres@", "reader@"))
     assert finding.verdict is Verdict.WARN
     assert "GRANT CREATE ON SCHEMA public TO reader" in finding.remedy
+
+
+def test_a_rabbitmq_that_can_be_used(rabbitmq_server: RabbitMQServer) -> None:
+    result = CliRunner().invoke(main, ["doctor", "--json", "--rabbitmq", rabbitmq_server.uri])
+    finding = json.loads(result.output)["checks"][-1]
+    assert (finding["verdict"], finding["found"]) == (
+        "ok",
+        f"RabbitMQ at 127.0.0.1:{rabbitmq_server.port}",
+    )
+
+
+def test_a_rabbitmq_that_cannot(rabbitmq_server: RabbitMQServer) -> None:
+    away = check_rabbitmq("amqp://u:hunter2@127.0.0.1:1/v")
+    assert away.verdict is Verdict.FAIL
+    assert away.found.startswith("RabbitMQ at 127.0.0.1:1 cannot be used: ")
+    assert away.found.endswith("Connection refused")
+    refused = check_rabbitmq(rabbitmq_server.uri.replace("guest:guest", "guest:hunter2"))
+    assert "ACCESS_REFUSED" in refused.found
+    assert check_rabbitmq("what?").remedy == "Write: amqp://user:password@host:5672/%2f"
+    assert "hunter2" not in str([away, refused])

@@ -68,13 +68,20 @@ def _print_table(findings: Sequence[Finding]) -> None:
     "--kafka", multiple=True, metavar="HOST:PORT", help="Check that this Kafka can be used, too."
 )
 @click.option("--postgres", metavar="DSN", help="Also check a database that jobs read or write.")
-def doctor(wants_json: bool, kafka: tuple[str, ...], postgres: str | None) -> None:
+@click.option("--rabbitmq", metavar="URI", help="Also check a RabbitMQ that jobs read or write.")
+def doctor(
+    wants_json: bool, kafka: tuple[str, ...], postgres: str | None, rabbitmq: str | None
+) -> None:
     """Check that this machine can run jobs; exit with 1 if it cannot."""
     findings = [*examine(ThisMachine()), *map(check_kafka, kafka)]
     if postgres is not None:
         from scurry.cli.postgres_check import check_postgres
 
         findings.append(check_postgres(postgres))
+    if rabbitmq is not None:
+        from scurry.cli.rabbitmq_check import check_rabbitmq
+
+        findings.append(check_rabbitmq(rabbitmq))
     if wants_json:
         click.echo(as_json(findings))
     elif sys.stdout.isatty():

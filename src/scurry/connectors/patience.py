@@ -3,6 +3,9 @@
 A database that restarts is no reason for a job to fail. What failed is tried again, at growing
 intervals, until it works or patience ends. The log tells when waiting begins, every half minute
 after that, and when it is over; the job's progress shows it all the while.
+
+:class:`Patience` does the repeating itself. Where others repeat, such as the engine that asks a
+source for news again and again, a :class:`Vigil` does the telling.
 """
 
 from __future__ import annotations
@@ -23,6 +26,8 @@ DEFAULT_SECONDS = 300.0
 _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 5.0
 _SAY_AGAIN = 30.0
+#: Seconds before a vigil speaks, and between two of its lines.
+_QUIET_SECONDS, _REPEAT_SECONDS = 2.0, 10.0
 
 
 class Patience:
@@ -86,6 +91,49 @@ class Patience:
                         "%s is back after %.1f s; going on", self._server, self._clock() - began
                     )
                 return result
+
+
+class Vigil:
+    """Says that a server is awaited: not at once, not too often, and when it is back."""
+
+    def __init__(self, server: str, purpose: str, log: logging.Logger = _log) -> None:
+        self._server = server
+        self._purpose = purpose
+        self._log = log
+        self._since: float | None = None
+        self._date = 0.0
+        self._spoken: float | None = None
+
+    @property
+    def waited(self) -> float:
+        """Seconds since the last sign of life, 0 if all is well."""
+        return 0.0 if self._since is None else time.monotonic() - self._since
+
+    def waiting(self, reason: str) -> None:
+        """Nothing has come of an attempt."""
+        now = time.monotonic()
+        if self._since is None:
+            self._since, self._date = now, time.time()
+        current_board().post(self, Wait(self._server, self._purpose, reason, self._date))
+        silent = now - (self._since if self._spoken is None else self._spoken)
+        if silent >= (_QUIET_SECONDS if self._spoken is None else _REPEAT_SECONDS):
+            self._spoken = now
+            self._log.warning(
+                "waiting for %s to %s, for %.0f s now: %s",
+                self._server,
+                self._purpose,
+                now - self._since,
+                reason,
+            )
+
+    def over(self) -> None:
+        """An attempt has succeeded."""
+        if self._spoken is not None and self._since is not None:
+            waited = time.monotonic() - self._since
+            self._log.warning("%s is back after %.0f s", self._server, waited)
+        if self._since is not None:
+            current_board().clear(self)
+        self._since = self._spoken = None
 
 
 def _line(failure: Exception) -> str:

@@ -1,4 +1,4 @@
-"""Real servers for tests: Postgres and Redis, from what the system has installed.
+"""Real servers for tests: Postgres, Redis and RabbitMQ, from what the system has installed.
 
 Each has a directory of its own, listens on the loopback address only, and can be stopped and
 started again with its data, as a server does that is being maintained.
@@ -20,7 +20,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-_START_SECONDS = 30.0
+_START_SECONDS = 60.0
 
 
 def free_port() -> int:
@@ -178,6 +178,73 @@ class RedisServer(LocalServer):
 
     def answers(self) -> bool:
         return self._connects()
+
+
+class RabbitMQServer(LocalServer):
+    """A RabbitMQ for ``guest`` on the loopback address, with a name service of its own."""
+
+    _PROGRAM = "/usr/lib/rabbitmq/bin/rabbitmq-server"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._names_port = free_port()
+        self._names: subprocess.Popen[bytes] | None = None
+
+    @staticmethod
+    def installed() -> bool:
+        """Whether this machine can run one."""
+        return RabbitMQServer._program() is not None
+
+    @classmethod
+    def _program(cls) -> str | None:
+        # what Debian has on the path starts the machine's own server, and nothing else
+        return find_program(cls._PROGRAM) or find_program("rabbitmq-server")
+
+    @property
+    def uri(self) -> str:
+        """How to connect."""
+        return f"amqp://guest:guest@127.0.0.1:{self.port}/%2f"
+
+    def command(self) -> list[str]:
+        program = self._program()
+        assert program is not None
+        settings = {
+            "HOME": self.directory,
+            "RABBITMQ_NODENAME": f"scurry-{self.port}@localhost",
+            "RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1",
+            "RABBITMQ_NODE_PORT": self.port,
+            "RABBITMQ_DIST_PORT": free_port(),
+            "RABBITMQ_MNESIA_BASE": self.directory,
+            "RABBITMQ_LOG_BASE": self.directory,
+            "RABBITMQ_LOGS": "-",
+            "RABBITMQ_ENABLED_PLUGINS_FILE": f"{self.directory}/plugins",
+            "RABBITMQ_CONF_ENV_FILE": f"{self.directory}/environment",
+            "RABBITMQ_CONFIG_FILE": f"{self.directory}/config",
+            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "+S 1 +sbwt none",
+            "ERL_EPMD_PORT": self._names_port,
+            "ERL_EPMD_ADDRESS": "127.0.0.1",
+            # no shell in between: signals reach the server itself
+            "detached": 1,
+        }
+        return ["env", *(f"{name}={value}" for name, value in settings.items()), program]
+
+    def start(self) -> None:
+        # without this the server would start one of these that stays for ever
+        epmd = find_program("epmd", "/usr/lib/erlang/erts-*/bin/epmd")
+        assert epmd is not None
+        where = ["-port", str(self._names_port), "-address", "127.0.0.1"]
+        self._names = subprocess.Popen([epmd, *where])
+        super().start()
+
+    def answers(self) -> bool:
+        return self._connects()
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
+        super().stop(how)
+        if self._names is not None:
+            self._names.kill()
+            self._names.wait()
+            self._names = None
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 30.0) -> None:

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import logging
 import re
-import time
 from collections.abc import Mapping
 from typing import Any
 
 from scurry.common.errors import ConfigurationError
-from scurry.common.waiting import Wait, current_board
+from scurry.connectors.patience import Vigil
 
 log = logging.getLogger("scurry.kafka")
 
@@ -47,8 +46,6 @@ _JAVA_ONLY = frozenset(
 )
 _RENAMED = {"fetch.max.wait.ms": "fetch.wait.max.ms"}
 _JAAS = re.compile(r"""\b(username|password)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
-#: Seconds before an outage is spoken of, and between two such lines.
-_QUIET_SECONDS, _REPEAT_SECONDS = 2.0, 10.0
 
 
 class ClientSettings:
@@ -129,47 +126,11 @@ def make(kind: str, settings: dict[str, Any]) -> Any:
         ) from None
 
 
-class Patience:
-    """Says that a broker is awaited: not at once, not too often, and when it is back."""
+class Patience(Vigil):
+    """Says that a broker is awaited."""
 
     def __init__(self, servers: str, purpose: str) -> None:
-        self._servers = servers
-        self._purpose = purpose
-        self._since: float | None = None
-        self._date = 0.0
-        self._spoken: float | None = None
-
-    @property
-    def waited(self) -> float:
-        """Seconds since the last sign of life, 0 if all is well."""
-        return 0.0 if self._since is None else time.monotonic() - self._since
-
-    def waiting(self, reason: str) -> None:
-        """Nothing has come of an attempt."""
-        now = time.monotonic()
-        if self._since is None:
-            self._since, self._date = now, time.time()
-        wait = Wait(f"Kafka at {self._servers}", self._purpose, reason, self._date)
-        current_board().post(self, wait)
-        silent = now - (self._since if self._spoken is None else self._spoken)
-        if silent >= (_QUIET_SECONDS if self._spoken is None else _REPEAT_SECONDS):
-            self._spoken = now
-            log.warning(
-                "waiting for Kafka at %s to %s, for %.0f s now: %s",
-                self._servers,
-                self._purpose,
-                now - self._since,
-                reason,
-            )
-
-    def over(self) -> None:
-        """An attempt has succeeded."""
-        if self._spoken is not None and self._since is not None:
-            waited = time.monotonic() - self._since
-            log.warning("Kafka at %s is back after %.0f s", self._servers, waited)
-        if self._since is not None:
-            current_board().clear(self)
-        self._since = self._spoken = None
+        super().__init__(f"Kafka at {servers}", purpose, log)
 
 
 def is_hopeless(error: Any) -> bool:

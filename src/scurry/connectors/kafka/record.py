@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scurry.common.errors import TypeMismatchError, shorten
+from scurry.common.errors import ProgramError, TypeMismatchError, shorten
 from scurry.common.serialization import DeserializationSchema
-from scurry.common.type_information import TypeInformation
+from scurry.common.type_information import TypeInformation, describe
 from scurry.functions.source import SourceBatch
 
 #: What to do with a record that cannot be decoded.
@@ -54,6 +54,32 @@ class KafkaRecordDeserializationSchema(ABC):
     def get_produced_type(self) -> TypeInformation | None:
         """The type of the elements, if known."""
         return None
+
+    @staticmethod
+    def value_only(
+        deserialization_schema: DeserializationSchema,
+    ) -> KafkaRecordDeserializationSchema:
+        """Elements made of the records' values alone; records without a value are passed over."""
+        if not isinstance(deserialization_schema, DeserializationSchema):
+            raise ProgramError(
+                "KafkaRecordDeserializationSchema.value_only takes a DeserializationSchema, got "
+                f"{describe(deserialization_schema)}."
+            )
+        return ValueOnly(deserialization_schema)
+
+
+class ValueOnly(KafkaRecordDeserializationSchema):
+    """Stands for a schema of values; the source's builder takes that instead, since values can be
+    decoded many at a time."""
+
+    def __init__(self, schema: DeserializationSchema) -> None:
+        self.schema = schema
+
+    def deserialize(self, record: KafkaRecord) -> Any:
+        return None if record.value is None else self.schema.deserialize(record.value)
+
+    def get_produced_type(self) -> TypeInformation | None:
+        return self.schema.get_produced_type()
 
 
 def as_record(message: Any) -> KafkaRecord:

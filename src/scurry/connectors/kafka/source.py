@@ -23,6 +23,7 @@ from scurry.connectors.kafka.record import (
     SKIP,
     KafkaRecordDeserializationSchema,
     RecordDecoder,
+    ValueOnly,
 )
 from scurry.connectors.kafka.spark_reader import SparkReads, StagingEnumerator, read_staged
 from scurry.functions.dead_letters import DEAD_LETTERS
@@ -193,6 +194,8 @@ class KafkaSourceBuilder:
                 f"set_deserializer takes a KafkaRecordDeserializationSchema, got "
                 f"{record_deserializer!r}."
             )
+        if isinstance(record_deserializer, ValueOnly):
+            return self.set_value_only_deserializer(record_deserializer.schema)
         self._schema = record_deserializer
         return self
 

@@ -13,6 +13,16 @@ from scurry.functions.sink import DeliveryGuarantee, Sink
 from scurry.functions.source import Source
 
 _ELSEWHERE = {
+    "dynamic_kafka": (
+        "DynamicKafkaSource",
+        "DynamicKafkaSourceBuilder",
+        "KafkaMetadataService",
+        "KafkaRecordDeserializationSchema",
+        "KafkaStreamSetSubscriber",
+        "KafkaStreamSubscriber",
+        "SingleClusterTopicMetadataService",
+        "StreamPatternSubscriber",
+    ),
     "file_system": (
         "BucketAssigner",
         "FileEnumeratorProvider",
@@ -28,6 +38,7 @@ _ELSEWHERE = {
     "jdbc": ("JdbcConnectionOptions", "JdbcExecutionOptions", "JdbcSink"),
     "kafka": ("FlinkKafkaConsumer", "FlinkKafkaProducer", "KafkaSource", "Semantic"),
     "number_seq": ("NumberSequenceSource",),
+    "rabbitmq": ("RMQConnectionConfig", "RMQSink", "RMQSource"),
 }
 _MODULES = {name: module for module, names in _ELSEWHERE.items() for name in names}
 
