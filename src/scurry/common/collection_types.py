@@ -62,6 +62,9 @@ class ListTypeInfo(TypeInformation):
     def _args(self) -> tuple[Any, ...]:
         return (self.elem_type,)
 
+    def __str__(self) -> str:
+        return f"{type(self).__name__}<{self.elem_type}>"
+
 
 class BasicArrayTypeInfo(ListTypeInfo):
     """A list of basic values, any of which may be None."""
@@ -153,3 +156,6 @@ class MapTypeInfo(TypeInformation):
 
     def _args(self) -> tuple[Any, ...]:
         return self._key_type_info, self._value_type_info
+
+    def __str__(self) -> str:
+        return f"MapTypeInfo<{self._key_type_info}, {self._value_type_info}>"

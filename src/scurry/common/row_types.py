@@ -103,6 +103,9 @@ class CompositeTypeInfo(TypeInformation):
         names = zip(self._names, self._types, strict=True)
         return self.build([field_type.from_internal_type(obj[name]) for name, field_type in names])
 
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(str, self._types))})"
+
     def _check_fields(self, values: Sequence[Any]) -> str | None:
         for name, field_type, value in zip(self._names, self._types, values, strict=True):
             if fault := field_type.check(value):
@@ -122,7 +125,10 @@ def _positions(count: int) -> list[str]:
 
 
 class RowTypeInfo(CompositeTypeInfo):
-    """A `Row`; tuples and lists of the same length are taken too."""
+    """A `Row`; tuples and lists of the same length are taken too.
+
+    Rows of this type carry its field names, which are ``f0``, ``f1``, ... where none were given.
+    """
 
     __slots__ = ("_named",)
 
@@ -143,11 +149,6 @@ class RowTypeInfo(CompositeTypeInfo):
     def element_class(self) -> type:
         return Row
 
-    @property
-    def row_names(self) -> tuple[str, ...] | None:
-        """The names that built rows carry: None for a type without names."""
-        return self._names if self._named else None
-
     def field_values(self, element: Any) -> Sequence[Any]:
         if self._named and isinstance(element, Row) and element._names not in (None, self._names):
             return element.get_fields_by_names(self._names)
@@ -155,8 +156,16 @@ class RowTypeInfo(CompositeTypeInfo):
 
     def build(self, values: Iterable[Any]) -> Row:
         row = Row(*values)
-        if self._named:
-            row.set_field_names(self._names)
+        row.set_field_names(self._names)
+        return row
+
+    def adopt(self, element: Any) -> Row:
+        """A conforming element as a row with the names of this type, and the kind that it had."""
+        if type(element) is Row and element._names == self._names:
+            return element
+        row = self.build(self.field_values(element))
+        if isinstance(element, Row):
+            row.set_row_kind(element.get_row_kind())
         return row
 
     def _check(self, value: object) -> str | None:
@@ -169,11 +178,17 @@ class RowTypeInfo(CompositeTypeInfo):
         return self._check_fields(self.field_values(value))
 
     def _args(self) -> tuple[Any, ...]:
-        return self._types, self.row_names
+        return self._types, self._names if self._named else None
 
     def __repr__(self) -> str:
         names = f"{list(self._names)!r}, " if self._named else ""
         return f"Types.{self.label}({names}{list(self._types)!r})"
+
+    def __str__(self) -> str:
+        if not self._named:
+            return super().__str__()
+        fields = zip(self._names, self._types, strict=True)
+        return f"RowTypeInfo({', '.join(f'{name}: {kind}' for name, kind in fields)})"
 
 
 class TupleTypeInfo(CompositeTypeInfo):

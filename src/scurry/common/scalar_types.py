@@ -130,6 +130,9 @@ class BasicTypeInfo(TypeInformation):
     def __repr__(self) -> str:
         return f"Types.{self.label}()"
 
+    def __str__(self) -> str:
+        return self._basic_type.value
+
     @staticmethod
     def STRING_TYPE_INFO() -> BasicTypeInfo:
         """A `str`."""
@@ -336,3 +339,6 @@ class PickledBytesTypeInfo(TypeInformation):
 
     def _args(self) -> tuple[Any, ...]:
         return ()
+
+    def __str__(self) -> str:
+        return "PickledByteArrayTypeInfo"

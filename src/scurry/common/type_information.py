@@ -84,4 +84,9 @@ class TypeInformation(ABC):
         return type(self), self._args()
 
     def __repr__(self) -> str:
+        """The type as a program writes it, such as ``Types.LIST(Types.LONG())``."""
         return f"Types.{self.label}({', '.join(map(repr, self._args()))})"
+
+    def __str__(self) -> str:
+        """The type as PyFlink prints it, such as ``ListTypeInfo<Long>``."""
+        return type(self).__name__
