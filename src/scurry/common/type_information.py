@@ -12,6 +12,7 @@ from what it gives; where `need_conversion` is false, both may be skipped.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -47,6 +48,13 @@ class TypeInformation(ABC):
     @property
     def element_class(self) -> type | None:
         """The class that elements are built as, or None for scalars and collections."""
+        return None
+
+    @property
+    def exact(self) -> Callable[[Any], Any] | None:
+        """What makes a conforming value, other than None, one of exactly this type: an int is taken
+        for a `DOUBLE`, but the element is a float. None if conforming values are kept as they are.
+        """
         return None
 
     def need_conversion(self) -> bool:

@@ -364,7 +364,10 @@ class DataStream(Step):
         if not isinstance(sink, Sink):
             raise ProgramError(f"sink_to needs a Sink, got {sink!r} ({type(sink).__name__}).")
         step = Transformation(
-            nodes.Sink, f"{type(sink).__name__}: Writer", [self._transformation], sink=sink
+            nodes.Sink,
+            f"{type(sink).__name__}: Writer",
+            [self._transformation],
+            sink=sink.for_type(self._transformation.declared_type()),
         )
         self._environment.add_sink(step)
         return DataStreamSink(self._environment, step)
@@ -374,8 +377,10 @@ class DataStream(Step):
         return self.sink_to(sink_func)
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
-        """Print every element on the driver."""
-        return self.sink_to(PrintSink(sink_identifier or "")).name("Print to Std. Out")
+        """Print every element on the driver: as Flink does where its type was declared, such as
+        ``(a,1)`` for a tuple and ``+I[a,1]`` for a row, and as Python does elsewhere."""
+        sink = PrintSink(sink_identifier or "", self._transformation.declared_type())
+        return self.sink_to(sink).name("Print to Std. Out")
 
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None

@@ -22,6 +22,8 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from scurry.common.type_information import TypeInformation
+
 EXACTLY_ONCE = "exactly-once"
 AT_LEAST_ONCE = "at-least-once"
 
@@ -112,6 +114,11 @@ class Sink(ABC):
         """What this sink guarantees in a job that promises ``promised``. A sink whose writers work
         differently in at-least-once jobs overrides it."""
         return self.guarantee
+
+    def for_type(self, declared: TypeInformation | None) -> Sink:
+        """The sink for a stream whose elements were declared to be of that type, None if they were
+        not; called when the program is built. Most sinks are the same for all types."""
+        return self
 
     @abstractmethod
     def create_writer(self, context: WriterContext) -> SinkWriter:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date, datetime, time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scurry.common import Configuration, Row, RowKind, Types
+from scurry.common.serialization import Encoder
 from scurry.datastream import DataStream, OutputTag, StreamExecutionEnvironment
-from scurry.testing import collect_local
+from scurry.datastream.connectors.file_system import FileSink
+from scurry.testing import collect_local, run_local
 
 NAMED = Types.ROW_NAMED(["a", "b"], [Types.INT(), Types.STRING()])
 PAIRS = Types.TUPLE([Types.INT(), Types.STRING()])
@@ -38,6 +42,15 @@ def test_rows_of_a_type_without_names_are_read_by_f0_and_f1() -> None:
 def test_a_row_that_takes_names_keeps_its_kind() -> None:
     deleted = stream([1]).map(lambda _: Row.of_kind(RowKind.DELETE, 1, "x"), NAMED)
     assert collect_local(deleted) == [Row.of_kind(RowKind.DELETE, a=1, b="x")]
+
+
+def test_numbers_take_the_declared_type() -> None:
+    doubles = collect_local(stream([1]).map(lambda x: x, Types.DOUBLE()))
+    assert (doubles, type(doubles[0])) == ([1.0], float)
+    assert collect_local(stream([0.1], Types.FLOAT())) == [0.10000000149011612]
+    for declared in Types.TUPLE([Types.DOUBLE()]), Types.ROW([Types.DOUBLE()]):
+        (found,) = collect_local(stream([1]).map(lambda x: (x,), declared))
+        assert (found[0], type(found[0])) == (1.0, float)
 
 
 def test_project_keeps_the_types() -> None:
@@ -83,3 +96,68 @@ def test_default_names() -> None:
 
 def test_a_configuration_prints_its_options() -> None:
     assert str(Configuration().set_string("a", "b").set_boolean("c", True)) == "{a=b, c=true}"
+
+
+def printed(made: DataStream, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    made.set_parallelism(1).print().set_parallelism(1)
+    run_local(made._environment)
+    return capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("element", "declared", "text"),
+    [
+        ("s", Types.STRING(), "s"),
+        (True, Types.BOOLEAN(), "true"),
+        (True, None, "True"),
+        (1.0, Types.DOUBLE(), "1.0"),
+        ((1, "a", 1.0), Types.TUPLE([Types.INT(), Types.STRING(), Types.DOUBLE()]), "(1,a,1.0)"),
+        ((1, "a", None), None, "(1, 'a', None)"),
+        ({"a": 1}, Types.MAP(Types.STRING(), Types.INT()), "{a=1}"),
+        (Row(1, None), Types.ROW([Types.INT(), Types.STRING()]), "+I[1,None]"),
+        (Row(1, [1, 2]), Types.ROW([Types.INT(), Types.LIST(Types.INT())]), "+I[1,[1, 2]]"),
+        (Row(a=1, b="x"), None, "Row(a=1, b='x')"),
+    ],
+)
+def test_print(element: Any, declared: Any, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(stream([element], declared), capsys) == [text]
+
+
+def test_print_knows_the_type_behind_steps_that_keep_it(capsys: pytest.CaptureFixture[str]) -> None:
+    kept = stream([(1, "a")], PAIRS).key_by(lambda pair: pair[0]).reduce(lambda a, _: a)
+    assert printed(kept.filter(lambda _: True), capsys) == ["(1,a)"]
+
+
+def test_print_of_an_annotated_function_is_pythons(capsys: pytest.CaptureFixture[str]) -> None:
+    def pair(number: int) -> tuple[int, str]:
+        return number, "a"
+
+    assert printed(stream([1]).map(pair), capsys) == ["(1, 'a')"]
+
+
+def test_lines_of_a_file_sink(tmp_path: Path) -> None:
+    day = datetime(2020, 1, 2, 3, 4, 5)  # noqa: DTZ001
+    nested = Types.TUPLE([Types.INT(), Types.ROW([Types.INT(), Types.STRING()])])
+    row = Types.ROW([Types.INT(), Types.STRING(), Types.DOUBLE(), Types.BOOLEAN()])
+    streams = [
+        (["a"], Types.STRING(), ["a"]),
+        ([Row(1, None, 1.5, True)], row, ["+I[1, null, 1.5, true]"]),
+        ([(1, Row(2, "z"))], nested, ["(1,+I[2, z])"]),
+        ([1.0, 1e20, 0.1], Types.DOUBLE(), ["1.0", "1.0E20", "0.1"]),
+        ([0.1], Types.FLOAT(), ["0.1"]),
+        ([day], Types.SQL_TIMESTAMP(), ["2020-01-02 03:04:05.0"]),
+        ([day.replace(microsecond=120000)], Types.SQL_TIMESTAMP(), ["2020-01-02 03:04:05.12"]),
+        ([date(2020, 1, 2)], Types.SQL_DATE(), ["2020-01-02"]),
+        ([time(1, 2, 3)], Types.SQL_TIME(), ["01:02:03"]),
+        ([{"a": 1}], Types.MAP(Types.STRING(), Types.INT()), ["{a=1}"]),
+    ]
+    env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    for number, (elements, declared, _) in enumerate(streams):
+        sink = FileSink.for_row_format(
+            str(tmp_path / str(number)), Encoder.simple_string_encoder()
+        ).build()
+        env.from_collection(elements, declared).sink_to(sink)
+    run_local(env)
+    for number, (_, _, lines) in enumerate(streams):
+        (part,) = (path for path in (tmp_path / str(number)).rglob("part-*") if path.is_file())
+        assert part.read_text().splitlines() == lines

@@ -7,6 +7,7 @@ driver or workers: see :mod:`scurry.connectors.files.committer`.
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 import threading
 import uuid
@@ -17,6 +18,7 @@ import pyarrow as pa
 
 from scurry.common.errors import ProgramError
 from scurry.common.serialization import BulkWriterFactory, Encoder, SegmentWriter
+from scurry.common.type_information import TypeInformation
 from scurry.connectors.files.buckets import BucketAssigner
 from scurry.connectors.files.committer import FileCommitter, Segment, hidden_root
 from scurry.connectors.files.compaction import FileCompactor, FileCompactStrategy
@@ -87,6 +89,12 @@ class FileSink(Sink):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_committer": None, "_ended": None}
+
+    def for_type(self, declared: TypeInformation | None) -> FileSink:
+        sink = copy.copy(self)
+        sink._factory = self._factory.for_type(declared)
+        sink._ended = threading.Event()
+        return sink
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
         return _FileWriter(self._base, self._run, self._factory, self._assigner)
