@@ -6,6 +6,7 @@ except the primitive array of bytes, which is `bytes`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -45,6 +46,16 @@ class ListTypeInfo(TypeInformation):
             if fault := self.elem_type.check(item):
                 return f"item {index}: {fault}"
         return None
+
+    @property
+    def exact(self) -> Callable[[Any], Any]:
+        return self._exact
+
+    def _exact(self, items: Any) -> Any:
+        exact = self.elem_type.exact
+        if exact is None:
+            return items if type(items) is list else list(items)
+        return [None if item is None else exact(item) for item in items]
 
     def need_conversion(self) -> bool:
         return self.elem_type.need_conversion()
@@ -101,6 +112,9 @@ class PrimitiveArrayTypeInfo(ListTypeInfo):
     def arrow_type(self) -> pa.DataType | None:
         return pa.binary() if self._is_bytes() else super().arrow_type()
 
+    def _exact(self, items: Any) -> Any:
+        return bytes(items) if self._is_bytes() else super()._exact(items)
+
     def _check(self, value: object) -> str | None:
         if not self._is_bytes():
             return super()._check(value)
@@ -137,6 +151,13 @@ class MapTypeInfo(TypeInformation):
             if fault := self._value_type_info.check(item):
                 return f"value of key {key!r}: {fault}"
         return None
+
+    @property
+    def exact(self) -> Callable[[Any], Any] | None:
+        value = self._value_type_info.exact
+        if value is None:
+            return None
+        return lambda pairs: {k: None if v is None else value(v) for k, v in pairs.items()}
 
     def need_conversion(self) -> bool:
         return True

@@ -87,14 +87,17 @@ class PrintSink(DriverSink):
     """Prints each record, with the number of the subtask in front if there are several. The text
     is that of the declared type: see :mod:`scurry.common.texts`."""
 
-    def __init__(self, sink_identifier: str = "", declared: TypeInformation | None = None) -> None:
+    def __init__(self, sink_identifier: str = "") -> None:
         super().__init__()
         self._identifier = sink_identifier
-        self._declared = declared
+        self._declared: TypeInformation | None = None
         self.stream: TextIO | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "stream": None}
+
+    def take_type(self, declared: TypeInformation | None) -> None:
+        self._declared = declared
 
     def receive(self, index: int, parallelism: int, rows: list[Any]) -> None:
         prefix = self._identifier

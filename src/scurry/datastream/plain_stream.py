@@ -363,11 +363,9 @@ class DataStream(Step):
         """End the stream in a sink."""
         if not isinstance(sink, Sink):
             raise ProgramError(f"sink_to needs a Sink, got {sink!r} ({type(sink).__name__}).")
+        sink.take_type(self._transformation.declared_type())
         step = Transformation(
-            nodes.Sink,
-            f"{type(sink).__name__}: Writer",
-            [self._transformation],
-            sink=sink.for_type(self._transformation.declared_type()),
+            nodes.Sink, f"{type(sink).__name__}: Writer", [self._transformation], sink=sink
         )
         self._environment.add_sink(step)
         return DataStreamSink(self._environment, step)
@@ -379,8 +377,7 @@ class DataStream(Step):
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Print every element on the driver: as Flink does where its type was declared, such as
         ``(a,1)`` for a tuple and ``+I[a,1]`` for a row, and as Python does elsewhere."""
-        sink = PrintSink(sink_identifier or "", self._transformation.declared_type())
-        return self.sink_to(sink).name("Print to Std. Out")
+        return self.sink_to(PrintSink(sink_identifier or "")).name("Print to Std. Out")
 
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None

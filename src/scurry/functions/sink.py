@@ -115,10 +115,9 @@ class Sink(ABC):
         differently in at-least-once jobs overrides it."""
         return self.guarantee
 
-    def for_type(self, declared: TypeInformation | None) -> Sink:
-        """The sink for a stream whose elements were declared to be of that type, None if they were
-        not; called when the program is built. Most sinks are the same for all types."""
-        return self
+    def take_type(self, declared: TypeInformation | None) -> None:
+        """Told when the program is built: the type that the elements were declared to be of, None
+        if they were not. Most sinks have no use for it."""
 
     @abstractmethod
     def create_writer(self, context: WriterContext) -> SinkWriter:

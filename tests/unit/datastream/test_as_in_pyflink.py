@@ -44,6 +44,18 @@ def test_a_row_that_takes_names_keeps_its_kind() -> None:
     assert collect_local(deleted) == [Row.of_kind(RowKind.DELETE, a=1, b="x")]
 
 
+def test_rows_inside_rows_and_lists_take_names_too() -> None:
+    inner = Types.ROW_NAMED(["x"], [Types.INT()])
+    declared = Types.ROW_NAMED(["one", "many"], [inner, Types.LIST(inner)])
+    made = stream([1]).map(lambda _: Row(Row(1), [Row(2)]), declared)
+    assert collect_local(made) == [Row(one=Row(x=1), many=[Row(x=2)])]
+
+
+def test_arrays_take_the_declared_type() -> None:
+    found = collect_local(stream([bytearray(b"xy")], Types.PRIMITIVE_ARRAY(Types.BYTE())))
+    assert (found, type(found[0])) == ([b"xy"], bytes)
+
+
 def test_numbers_take_the_declared_type() -> None:
     doubles = collect_local(stream([1]).map(lambda x: x, Types.DOUBLE()))
     assert (doubles, type(doubles[0])) == ([1.0], float)

@@ -7,7 +7,6 @@ driver or workers: see :mod:`scurry.connectors.files.committer`.
 from __future__ import annotations
 
 import contextlib
-import copy
 import os
 import threading
 import uuid
@@ -90,11 +89,8 @@ class FileSink(Sink):
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_committer": None, "_ended": None}
 
-    def for_type(self, declared: TypeInformation | None) -> FileSink:
-        sink = copy.copy(self)
-        sink._factory = self._factory.for_type(declared)
-        sink._ended = threading.Event()
-        return sink
+    def take_type(self, declared: TypeInformation | None) -> None:
+        self._factory = self._factory.for_type(declared)
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
         return _FileWriter(self._base, self._run, self._factory, self._assigner)
