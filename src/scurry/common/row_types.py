@@ -184,7 +184,7 @@ class RowTypeInfo(CompositeTypeInfo):
         """A conforming element as a row with the names of this type, and the kind that it had."""
         values = self.field_values(element)
         made = self._exact_values(values)
-        if made is values and type(element) is Row and element._names == self._names:
+        if isinstance(element, Row) and made is values and element._names == self._names:
             return element
         row = self.build(made)
         if isinstance(element, Row):
