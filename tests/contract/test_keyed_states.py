@@ -114,6 +114,7 @@ MODELS = [
         {
             "put": (lambda s, k, v: s.put(k, v), put),
             "put_all": (lambda s, k, v: s.put_all({k: v}), put),
+            "put_pairs": (lambda s, k, v: s.put_all([(k, v)]), put),
             "remove": (lambda s, k, v: s.remove(k), removed),
             "get": (lambda s, k, v: s.get(k), lambda held, k, v: held),
             "contains": (lambda s, k, v: s.contains(k), lambda held, k, v: held),

@@ -125,6 +125,26 @@ def test_a_failing_job_shows_one_clear_error_and_no_jvm_trace(tmp_path: Path) ->
         assert noise not in shown, shown
 
 
+LOGGING = """
+import logging, sys
+from scurry.common import Types
+from scurry.datastream import StreamExecutionEnvironment
+
+logging.basicConfig(stream=sys.stdout, level=logging.INFO, format="%(message)s")
+env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+pairs = env.from_collection([("a", 1)], Types.TUPLE([Types.STRING(), Types.INT()]))
+pairs.print()
+logging.info("starting")
+env.execute()
+"""
+
+
+def test_a_program_that_logs_at_info_shows_its_own_lines_only(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(LOGGING)
+    done = scurry("run", "job.py", cwd=tmp_path)
+    assert (done.returncode, done.stdout.splitlines()) == (0, ["starting", "(a,1)"])
+
+
 def test_in_a_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY / "src"))
     cells = [

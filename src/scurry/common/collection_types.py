@@ -6,6 +6,7 @@ except the primitive array of bytes, which is `bytes`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -46,6 +47,16 @@ class ListTypeInfo(TypeInformation):
                 return f"item {index}: {fault}"
         return None
 
+    @property
+    def exact(self) -> Callable[[Any], Any]:
+        return self._exact
+
+    def _exact(self, items: Any) -> Any:
+        exact = self.elem_type.exact
+        if exact is None:
+            return items if type(items) is list else list(items)
+        return [None if item is None else exact(item) for item in items]
+
     def need_conversion(self) -> bool:
         return self.elem_type.need_conversion()
 
@@ -61,6 +72,9 @@ class ListTypeInfo(TypeInformation):
 
     def _args(self) -> tuple[Any, ...]:
         return (self.elem_type,)
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}<{self.elem_type}>"
 
 
 class BasicArrayTypeInfo(ListTypeInfo):
@@ -97,6 +111,9 @@ class PrimitiveArrayTypeInfo(ListTypeInfo):
 
     def arrow_type(self) -> pa.DataType | None:
         return pa.binary() if self._is_bytes() else super().arrow_type()
+
+    def _exact(self, items: Any) -> Any:
+        return bytes(items) if self._is_bytes() else super()._exact(items)
 
     def _check(self, value: object) -> str | None:
         if not self._is_bytes():
@@ -135,6 +152,13 @@ class MapTypeInfo(TypeInformation):
                 return f"value of key {key!r}: {fault}"
         return None
 
+    @property
+    def exact(self) -> Callable[[Any], Any] | None:
+        value = self._value_type_info.exact
+        if value is None:
+            return None
+        return lambda pairs: {k: None if v is None else value(v) for k, v in pairs.items()}
+
     def need_conversion(self) -> bool:
         return True
 
@@ -153,3 +177,6 @@ class MapTypeInfo(TypeInformation):
 
     def _args(self) -> tuple[Any, ...]:
         return self._key_type_info, self._value_type_info
+
+    def __str__(self) -> str:
+        return f"MapTypeInfo<{self._key_type_info}, {self._value_type_info}>"

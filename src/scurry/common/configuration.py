@@ -162,6 +162,9 @@ class Configuration:
     def __repr__(self) -> str:
         return f"Configuration.of({self._data!r})"
 
+    def __str__(self) -> str:
+        return f"{{{', '.join(f'{key}={value}' for key, value in self.to_dict().items())}}}"
+
 
 def _text(value: Any) -> str:
     if isinstance(value, bool):

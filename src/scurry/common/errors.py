@@ -20,15 +20,19 @@ class ScurryError(Exception):
     """Root of all errors that Scurry raises on purpose."""
 
 
-class ConfigurationError(ScurryError):
+class ConfigurationError(ScurryError, ValueError):
     """A configuration value is missing, malformed or contradicts another."""
 
 
-class ProgramError(ScurryError):
-    """The user's program is wrong, found while the job is built, before any record flows."""
+class ProgramError(ScurryError, TypeError, ValueError):
+    """The user's program is wrong, found while the job is built, before any record flows.
+
+    PyFlink raises a `TypeError` for some of these mistakes and a `ValueError` for others; what a
+    program does about either works here too.
+    """
 
 
-class TypeMismatchError(ScurryError):
+class TypeMismatchError(ScurryError, TypeError):
     """A value does not conform to the type that was declared for it."""
 
 

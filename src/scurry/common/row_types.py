@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -32,7 +32,7 @@ __all__ = [
 class CompositeTypeInfo(TypeInformation):
     """What all types with fields have in common."""
 
-    __slots__ = ("_names", "_types")
+    __slots__ = ("_inexact", "_names", "_types")
 
     def __init__(self, names: Iterable[str], types: Iterable[TypeInformation]) -> None:
         self._names = tuple(names)
@@ -43,6 +43,7 @@ class CompositeTypeInfo(TypeInformation):
                     f"the field types of {self.label} must be types such as Types.LONG(), "
                     f"got {describe(field_type)}"
                 )
+        self._inexact = tuple((at, t.exact) for at, t in enumerate(self._types) if t.exact)
         if len(self._names) != len(self._types) or len(set(self._names)) != len(self._names):
             raise TypeMismatchError(
                 f"{self.label} needs one distinct name for each field type, got the names "
@@ -61,6 +62,24 @@ class CompositeTypeInfo(TypeInformation):
     @abstractmethod
     def build(self, values: Iterable[Any]) -> Any:
         """An element of `element_class` with those field values."""
+
+    @property
+    def exact(self) -> Callable[[Any], Any]:
+        return self.adopt
+
+    def adopt(self, element: Any) -> Any:
+        """A conforming element as one of `element_class`."""
+        if type(element) is self.element_class:
+            return element
+        return self.build(self.field_values(element))
+
+    def _exact_values(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The values, each of exactly the type of its field; the same tuple if they are already."""
+        for at, exact in self._inexact:
+            value = values[at]
+            if value is not None and (made := exact(value)) is not value:
+                values = (*values[:at], made, *values[at + 1 :])
+        return values
 
     def field_names(self) -> tuple[str, ...]:
         """The names, in order; ``f0``, ``f1``, ... where none were given."""
@@ -103,6 +122,9 @@ class CompositeTypeInfo(TypeInformation):
         names = zip(self._names, self._types, strict=True)
         return self.build([field_type.from_internal_type(obj[name]) for name, field_type in names])
 
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(str, self._types))})"
+
     def _check_fields(self, values: Sequence[Any]) -> str | None:
         for name, field_type, value in zip(self._names, self._types, values, strict=True):
             if fault := field_type.check(value):
@@ -122,7 +144,10 @@ def _positions(count: int) -> list[str]:
 
 
 class RowTypeInfo(CompositeTypeInfo):
-    """A `Row`; tuples and lists of the same length are taken too."""
+    """A `Row`; tuples and lists of the same length are taken too.
+
+    Rows of this type carry its field names, which are ``f0``, ``f1``, ... where none were given.
+    """
 
     __slots__ = ("_named",)
 
@@ -143,20 +168,27 @@ class RowTypeInfo(CompositeTypeInfo):
     def element_class(self) -> type:
         return Row
 
-    @property
-    def row_names(self) -> tuple[str, ...] | None:
-        """The names that built rows carry: None for a type without names."""
-        return self._names if self._named else None
-
-    def field_values(self, element: Any) -> Sequence[Any]:
-        if self._named and isinstance(element, Row) and element._names not in (None, self._names):
-            return element.get_fields_by_names(self._names)
-        return tuple(element)
+    def field_values(self, element: Any) -> tuple[Any, ...]:
+        if not isinstance(element, Row):
+            return tuple(element)
+        if self._named and element._names not in (None, self._names):
+            return tuple(element.get_fields_by_names(self._names))
+        return element._values
 
     def build(self, values: Iterable[Any]) -> Row:
         row = Row(*values)
-        if self._named:
-            row.set_field_names(self._names)
+        row.set_field_names(self._names)
+        return row
+
+    def adopt(self, element: Any) -> Row:
+        """A conforming element as a row with the names of this type, and the kind that it had."""
+        values = self.field_values(element)
+        made = self._exact_values(values)
+        if isinstance(element, Row) and made is values and element._names == self._names:
+            return element
+        row = self.build(made)
+        if isinstance(element, Row):
+            row.set_row_kind(element.get_row_kind())
         return row
 
     def _check(self, value: object) -> str | None:
@@ -169,11 +201,17 @@ class RowTypeInfo(CompositeTypeInfo):
         return self._check_fields(self.field_values(value))
 
     def _args(self) -> tuple[Any, ...]:
-        return self._types, self.row_names
+        return self._types, self._names if self._named else None
 
     def __repr__(self) -> str:
         names = f"{list(self._names)!r}, " if self._named else ""
         return f"Types.{self.label}({names}{list(self._types)!r})"
+
+    def __str__(self) -> str:
+        if not self._named:
+            return super().__str__()
+        fields = zip(self._names, self._types, strict=True)
+        return f"RowTypeInfo({', '.join(f'{name}: {kind}' for name, kind in fields)})"
 
 
 class TupleTypeInfo(CompositeTypeInfo):
@@ -198,6 +236,9 @@ class TupleTypeInfo(CompositeTypeInfo):
 
     def build(self, values: Iterable[Any]) -> tuple[Any, ...]:
         return tuple(values)
+
+    def adopt(self, element: Any) -> tuple[Any, ...]:
+        return self._exact_values(tuple(element))
 
     def _check(self, value: object) -> str | None:
         return self._check_arity(value) or self._check_fields(self.field_values(value))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from ctypes import c_float
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
@@ -105,6 +106,16 @@ _BASIC: dict[BasicType, tuple[pa.DataType | None, Callable[[Any], str | None]]] 
 }
 
 
+def _single(value: Any) -> float:
+    return c_float(value).value
+
+
+_EXACT: dict[BasicType, Callable[[Any], Any]] = {
+    BasicType.FLOAT: _single,
+    BasicType.DOUBLE: float,
+}
+
+
 class BasicTypeInfo(TypeInformation):
     """One of the basic kinds, such as a text or a 64-bit integer."""
 
@@ -124,11 +135,18 @@ class BasicTypeInfo(TypeInformation):
         fault = _BASIC[self._basic_type][1](value)
         return None if fault is None else self._mismatch(value, fault)
 
+    @property
+    def exact(self) -> Callable[[Any], Any] | None:
+        return _EXACT.get(self._basic_type)
+
     def _args(self) -> tuple[Any, ...]:
         return (self._basic_type,)
 
     def __repr__(self) -> str:
         return f"Types.{self.label}()"
+
+    def __str__(self) -> str:
+        return self._basic_type.value
 
     @staticmethod
     def STRING_TYPE_INFO() -> BasicTypeInfo:
@@ -336,3 +354,6 @@ class PickledBytesTypeInfo(TypeInformation):
 
     def _args(self) -> tuple[Any, ...]:
         return ()
+
+    def __str__(self) -> str:
+        return "PickledByteArrayTypeInfo"

@@ -19,6 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 from scurry.common.errors import ConfigurationError, TypeMismatchError
+from scurry.common.texts import writer_of
 from scurry.common.type_information import TypeInformation, describe
 from scurry.common.types import Row
 
@@ -138,6 +139,10 @@ class Encoder(ABC):
     def encode(self, value: Any) -> bytes:
         """The bytes that are appended to the file for an element."""
 
+    def for_type(self, declared: TypeInformation | None) -> Encoder:
+        """The encoder for elements that were declared to be of that type, or not at all."""
+        return self
+
     @staticmethod
     def simple_string_encoder(charset_name: str = "UTF-8") -> Encoder:
         """One line of text for each element."""
@@ -145,13 +150,23 @@ class Encoder(ABC):
 
 
 class LineEncoder(Encoder):
-    """Writes each element's text and a line feed."""
+    """Writes each element's text and a line feed: see :mod:`scurry.common.texts`."""
 
-    def __init__(self, charset_name: str = "UTF-8") -> None:
+    def __init__(
+        self, charset_name: str = "UTF-8", declared: TypeInformation | None = None
+    ) -> None:
         self._charset = _known_charset(charset_name)
+        self._declared = declared
+        self._write = _text if declared is None else writer_of(declared)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LineEncoder, (self._charset, self._declared)
+
+    def for_type(self, declared: TypeInformation | None) -> LineEncoder:
+        return LineEncoder(self._charset, declared)
 
     def encode(self, value: Any) -> bytes:
-        return f"{_text(value)}\n".encode(self._charset)
+        return f"{self._write(value)}\n".encode(self._charset)
 
 
 class SegmentWriter(ABC):
@@ -175,6 +190,10 @@ class BulkWriterFactory(ABC):
     columnar: bool = False
     #: what stands between two segments that are put one behind the other
     delimiter: bytes = b""
+
+    def for_type(self, declared: TypeInformation | None) -> BulkWriterFactory:
+        """The factory for elements that were declared to be of that type, or not at all."""
+        return self
 
     @abstractmethod
     def create(self, path: str) -> SegmentWriter:

@@ -12,6 +12,7 @@ from what it gives; where `need_conversion` is false, both may be skipped.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -49,6 +50,13 @@ class TypeInformation(ABC):
         """The class that elements are built as, or None for scalars and collections."""
         return None
 
+    @property
+    def exact(self) -> Callable[[Any], Any] | None:
+        """What makes a conforming value, other than None, one of exactly this type: an int is taken
+        for a `DOUBLE`, but the element is a float. None if conforming values are kept as they are.
+        """
+        return None
+
     def need_conversion(self) -> bool:
         """Whether values differ from what pyarrow takes and gives for `arrow_type`."""
         return False
@@ -84,4 +92,9 @@ class TypeInformation(ABC):
         return type(self), self._args()
 
     def __repr__(self) -> str:
+        """The type as a program writes it, such as ``Types.LIST(Types.LONG())``."""
         return f"Types.{self.label}({', '.join(map(repr, self._args()))})"
+
+    def __str__(self) -> str:
+        """The type as PyFlink prints it, such as ``ListTypeInfo<Long>``."""
+        return type(self).__name__

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
+from scurry.common.texts import printer_of
+from scurry.common.type_information import TypeInformation
 from scurry.functions.sink import Sink, SinkWriter, WriterContext
 
 _END = object()
@@ -82,23 +84,28 @@ class CollectSink(DriverSink):
 
 
 class PrintSink(DriverSink):
-    """Prints each record, with the number of the subtask in front if there are several."""
+    """Prints each record, with the number of the subtask in front if there are several. The text
+    is that of the declared type: see :mod:`scurry.common.texts`."""
 
     def __init__(self, sink_identifier: str = "") -> None:
         super().__init__()
         self._identifier = sink_identifier
+        self._declared: TypeInformation | None = None
         self.stream: TextIO | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "stream": None}
+
+    def take_type(self, declared: TypeInformation | None) -> None:
+        self._declared = declared
 
     def receive(self, index: int, parallelism: int, rows: list[Any]) -> None:
         prefix = self._identifier
         if parallelism > 1:
             prefix += f"{':' if prefix else ''}{index + 1}"
         prefix += "> " if prefix else ""
-        stream = self.stream or sys.stdout
-        stream.write("".join(f"{prefix}{row}\n" for row in rows))
+        stream, write = self.stream or sys.stdout, printer_of(self._declared)
+        stream.write("".join(f"{prefix}{write(row)}\n" for row in rows))
         stream.flush()
 
 

@@ -52,7 +52,7 @@ class KeyedStream(DataStream):
         """Replace each element by any number; the function may keep state of the key."""
         function = adapters.flat_map_function(func)
         inferred = yield_type_of(adapters.user_callable(function, "flat_map"))
-        return self._keyed("Flat Map", output_type, inferred, adapters.KeyedFlatMap(function))
+        return self._keyed("FlatMap", output_type, inferred, adapters.KeyedFlatMap(function))
 
     def filter(self, func: Callable[[Any], bool] | FilterFunction) -> DataStream:
         """Keep elements; the function may keep state of the element's key."""

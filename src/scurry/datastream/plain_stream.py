@@ -136,7 +136,7 @@ class DataStream(Step):
         """Replace each element by any number of elements."""
         function = adapters.flat_map_function(func)
         inferred = yield_type_of(adapters.user_callable(function, "flat_map"))
-        return self._then(nodes.FlatMap, "Flat Map", output_type, inferred, function=function)
+        return self._then(nodes.FlatMap, "FlatMap", output_type, inferred, function=function)
 
     def filter(self, func: Callable[[Any], bool] | FilterFunction) -> DataStream:
         """Keep the elements for which ``func`` is true."""
@@ -312,7 +312,9 @@ class DataStream(Step):
         """Keep only some fields of tuples, in the order given."""
         from scurry.datastream.projection import Projection
 
-        return self.map(Projection(field_indexes)).name("Projection")
+        projection = Projection(field_indexes)
+        kept = projection.type_of(self._transformation.type_info)
+        return self.map(projection, kept).name("Projection")
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
         """Say when each element happened, and how late elements may come."""
@@ -361,6 +363,7 @@ class DataStream(Step):
         """End the stream in a sink."""
         if not isinstance(sink, Sink):
             raise ProgramError(f"sink_to needs a Sink, got {sink!r} ({type(sink).__name__}).")
+        sink.take_type(self._transformation.declared_type())
         step = Transformation(
             nodes.Sink, f"{type(sink).__name__}: Writer", [self._transformation], sink=sink
         )
@@ -372,7 +375,8 @@ class DataStream(Step):
         return self.sink_to(sink_func)
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
-        """Print every element on the driver."""
+        """Print every element on the driver: as Flink does where its type was declared, such as
+        ``(a,1)`` for a tuple and ``+I[a,1]`` for a row, and as Python does elsewhere."""
         return self.sink_to(PrintSink(sink_identifier or "")).name("Print to Std. Out")
 
     def execute_and_collect(

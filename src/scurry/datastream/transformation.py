@@ -48,6 +48,15 @@ class Transformation:
         #: the step that names given to this one really mean: a source, for its watermarks
         self.part_of: Transformation | None = None
 
+    def declared_type(self) -> TypeInformation | None:
+        """The type of the elements if the program or the source says it, here or further up; None
+        if it was read from an annotation."""
+        if self.declared or not self.inputs or self.kind is SideOutput:
+            return self.type_info
+        passed = (step for step in self.inputs if step.type_info is self.type_info)
+        step = next(passed, None)
+        return None if step is None else step.declared_type()
+
     def set_name(self, name: str) -> None:
         """Name the step for people."""
         target = self if self.part_of is None else self.part_of

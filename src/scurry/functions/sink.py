@@ -22,6 +22,8 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from scurry.common.type_information import TypeInformation
+
 EXACTLY_ONCE = "exactly-once"
 AT_LEAST_ONCE = "at-least-once"
 
@@ -112,6 +114,10 @@ class Sink(ABC):
         """What this sink guarantees in a job that promises ``promised``. A sink whose writers work
         differently in at-least-once jobs overrides it."""
         return self.guarantee
+
+    def take_type(self, declared: TypeInformation | None) -> None:
+        """Told when the program is built: the type that the elements were declared to be of, None
+        if they were not. Most sinks have no use for it."""
 
     @abstractmethod
     def create_writer(self, context: WriterContext) -> SinkWriter:

@@ -139,7 +139,7 @@ class HeldBroadcastState(BroadcastState[Any, Any]):
     def put(self, key: Any, value: Any) -> None:
         self.content[key] = value
 
-    def put_all(self, dict_value: dict[Any, Any]) -> None:
+    def put_all(self, dict_value: dict[Any, Any] | Iterable[tuple[Any, Any]]) -> None:
         self.content.update(dict_value)
 
     def remove(self, key: Any) -> None:

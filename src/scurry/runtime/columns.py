@@ -138,7 +138,7 @@ def _builder(type_info: CompositeTypeInfo) -> Callable[[Columns], list[Any]]:
     if kind is tuple:
         return _tuples
     if isinstance(type_info, RowTypeInfo):
-        names = type_info.row_names
+        names = type_info.field_names()
         return lambda columns: Row.from_columns(names, columns)
     return lambda columns: list(map(kind, *columns))
 

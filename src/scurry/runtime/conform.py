@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from scurry.common.errors import TypeMismatchError
-from scurry.common.row_types import CompositeTypeInfo
 from scurry.common.type_information import TypeInformation
 from scurry.runtime.failures import ElementFailed
 
 
 def conform(rows: list[Any], declared: TypeInformation | None) -> list[Any]:
-    """``rows`` as elements of the declared type: tuples become Rows where a Row was declared, as
-    they do in PyFlink. Names the first element that does not fit."""
+    """``rows`` as elements of the declared type, as in PyFlink: where a Row was declared, tuples
+    become Rows and Rows get its field names; where a float was declared, ints become floats. Names
+    the first element that does not fit."""
     if declared is None:
         return rows
     check = declared.check
@@ -29,7 +29,7 @@ def conform(rows: list[Any], declared: TypeInformation | None) -> list[Any]:
 
 def as_elements(rows: list[Any], declared: TypeInformation) -> list[Any]:
     """``rows``, which conform to the declared type, built as its elements are."""
-    if not isinstance(declared, CompositeTypeInfo):
+    exact = declared.exact
+    if exact is None:
         return rows
-    kind, build, split = declared.element_class, declared.build, declared.field_values
-    return [row if row is None or type(row) is kind else build(split(row)) for row in rows]
+    return [row if row is None else exact(row) for row in rows]

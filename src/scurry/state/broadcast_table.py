@@ -191,8 +191,8 @@ class TableBroadcastState(TableReadOnlyBroadcastState, BroadcastState[Any, Any])
     def put(self, key: Any, value: Any) -> None:
         self._table.put(key, value)
 
-    def put_all(self, dict_value: dict[Any, Any]) -> None:
-        for key, value in dict_value.items():
+    def put_all(self, dict_value: dict[Any, Any] | Iterable[tuple[Any, Any]]) -> None:
+        for key, value in dict(dict_value).items():
             self._table.put(key, value)
 
     def remove(self, key: Any) -> None:

@@ -7,7 +7,7 @@ when entries were written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from scurry.common.keys import form_of, freeze, thaw
@@ -190,8 +190,8 @@ class TableMapState(MapState[Any, Any]):
         held.entries[key] = value
         held.dirty[key] = None
 
-    def put_all(self, dict_value: dict[Any, Any]) -> None:
-        for key, value in dict_value.items():
+    def put_all(self, dict_value: dict[Any, Any] | Iterable[tuple[Any, Any]]) -> None:
+        for key, value in dict(dict_value).items():
             self.put(key, value)
 
     def remove(self, key: Any) -> None:

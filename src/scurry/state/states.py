@@ -214,8 +214,8 @@ class MapState(State, Generic[K, V]):
         """Set an entry."""
 
     @abstractmethod
-    def put_all(self, dict_value: dict[K, V]) -> None:
-        """Set entries."""
+    def put_all(self, dict_value: dict[K, V] | Iterable[tuple[K, V]]) -> None:
+        """Set entries, given as a dict or as pairs."""
 
     @abstractmethod
     def remove(self, key: K) -> None:
@@ -303,8 +303,8 @@ class BroadcastState(ReadOnlyBroadcastState[K, V]):
         """Set an entry."""
 
     @abstractmethod
-    def put_all(self, dict_value: dict[K, V]) -> None:
-        """Set entries."""
+    def put_all(self, dict_value: dict[K, V] | Iterable[tuple[K, V]]) -> None:
+        """Set entries, given as a dict or as pairs."""
 
     @abstractmethod
     def remove(self, key: K) -> None:

@@ -126,7 +126,7 @@ class GlobalWindow(tuple, Window):  # type: ignore[type-arg]
         return END_OF_TIME
 
     def __repr__(self) -> str:
-        return "GlobalWindow()"
+        return "GlobalWindow"
 
 
 class WindowKey(tuple):  # type: ignore[type-arg]

@@ -75,7 +75,7 @@ CONFORMING: list[tuple[TypeInformation, Any]] = [
     (Types.LIST(Types.TUPLE([LONG, STRING])), [(1, "a"), (2, None)]),
     (Types.MAP(STRING, Types.LIST(LONG)), {"a": [1], "b": None}),
     (Types.MAP(STRING, Types.MAP(LONG, NAMED)), {"a": {1: Row(a=1, b="x")}}),
-    (Types.ROW([LONG, STRING]), Row(1, "a")),
+    (Types.ROW([LONG, STRING]), Row(f0=1, f1="a")),
     (NAMED, Row(a=1, b=None)),
     (Types.TUPLE([LONG, NAMED]), (1, Row(a=1, b="x"))),
     (Types.DATACLASS(Point), Point(1, "p")),
@@ -209,7 +209,6 @@ def test_fields() -> None:
         NAMED.get_field_index("z")
     assert Types.ROW([LONG, LONG]).field_names() == Types.TUPLE([LONG, LONG]).field_names()
     assert Types.ROW([LONG]).field_names() == ("f0",)
-    assert (Types.ROW([LONG]).row_names, NAMED.row_names) == (None, ("a", "b"))
     assert Types.DATACLASS(Point).field_types() == (LONG, STRING)
 
 
@@ -238,6 +237,26 @@ def test_element_classes() -> None:
 )
 def test_repr(type_info: TypeInformation, text: str) -> None:
     assert repr(type_info) == text
+
+
+@pytest.mark.parametrize(
+    ("type_info", "text"),
+    [
+        (Types.INT(), "Integer"),
+        (Types.BIG_DEC(), "BigDecimal"),
+        (Types.INSTANT(), "Instant"),
+        (Types.SQL_TIMESTAMP(), "TimestampTypeInfo"),
+        (Types.PICKLED_BYTE_ARRAY(), "PickledByteArrayTypeInfo"),
+        (NAMED, "RowTypeInfo(a: Long, b: String)"),
+        (Types.ROW([LONG]), "RowTypeInfo(Long)"),
+        (Types.TUPLE([LONG, Types.LIST(STRING)]), "TupleTypeInfo(Long, ListTypeInfo<String>)"),
+        (Types.MAP(STRING, LONG), "MapTypeInfo<String, Long>"),
+        (Types.PRIMITIVE_ARRAY(LONG), "PrimitiveArrayTypeInfo<Long>"),
+        (Types.OBJECT_ARRAY(Types.ROW([LONG])), "ObjectArrayTypeInfo<RowTypeInfo(Long)>"),
+    ],
+)
+def test_types_print_as_in_pyflink(type_info: TypeInformation, text: str) -> None:
+    assert str(type_info) == text
 
 
 def test_different_types_differ() -> None:

@@ -62,7 +62,7 @@ def test_count_and_global_windows_have_no_end() -> None:
     assert CountWindow(3).id == 3
     assert CountWindow(3).max_timestamp() == GlobalWindow.get().max_timestamp() == (1 << 63) - 1
     assert repr(CountWindow(3)) == "CountWindow(id=3)"
-    assert repr(GlobalWindow()) == "GlobalWindow()"
+    assert repr(GlobalWindow()) == "GlobalWindow"
 
 
 @pytest.mark.parametrize(

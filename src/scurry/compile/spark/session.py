@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import shlex
 import shutil
@@ -78,6 +79,13 @@ PYTHONPATH="$kept" exec {python} "$@"
 """
 
 
+def _quiet_py4j() -> None:
+    """A program that logs at INFO means its own steps, not every connection to the JVM."""
+    logger = logging.getLogger("py4j")
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.WARNING)
+
+
 def obtain_session(settings: Mapping[str, str]) -> SparkSession:
     """The active session, or a new one for ``settings`` (keys beginning with ``spark.``)."""
     active = SparkSession.getActiveSession()
@@ -94,6 +102,7 @@ def obtain_session(settings: Mapping[str, str]) -> SparkSession:
             if name not in settings:
                 del wanted[name]
     _choose_python(local=wanted["spark.master"].startswith("local"))
+    _quiet_py4j()
     builder = SparkSession.builder
     for key, value in wanted.items():
         builder = builder.config(key, value)

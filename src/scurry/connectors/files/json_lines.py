@@ -68,7 +68,7 @@ class JsonLinesFormat(LineFormat):
             columns = list(zip(*map(msgspec.structs.astuple, rows), strict=True))
             columns = columns or [()] * len(self._type.field_names())
             if not any(map(_nested, self._type.field_types())):
-                return SourceBatch(rows=Row.from_columns(self._type.row_names, columns))
+                return SourceBatch(rows=Row.from_columns(self._type.field_names(), columns))
         if self._type is not None:
             rows = [_built(row, self._type) for row in rows]
         return SourceBatch(rows=rows) if rows else None

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from scurry.common.errors import ProgramError
 from scurry.common.serialization import BulkWriterFactory, Encoder, SegmentWriter
+from scurry.common.type_information import TypeInformation
 from scurry.connectors.files.buckets import BucketAssigner
 from scurry.connectors.files.committer import FileCommitter, Segment, hidden_root
 from scurry.connectors.files.compaction import FileCompactor, FileCompactStrategy
@@ -87,6 +88,9 @@ class FileSink(Sink):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_committer": None, "_ended": None}
+
+    def take_type(self, declared: TypeInformation | None) -> None:
+        self._factory = self._factory.for_type(declared)
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
         return _FileWriter(self._base, self._run, self._factory, self._assigner)

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from scurry.common.errors import ProgramError, TypeMismatchError
 from scurry.common.serialization import BulkWriterFactory, Encoder, SegmentWriter
+from scurry.common.type_information import TypeInformation
 from scurry.common.types import Row
 from scurry.connectors.files.avro_format import AvroSchema, fastavro
 from scurry.connectors.files.csv_schema import CsvSchema
@@ -30,6 +31,9 @@ class EncoderFactory(BulkWriterFactory):
                 f"{encoder!r}."
             )
         self._encoder = encoder
+
+    def for_type(self, declared: TypeInformation | None) -> EncoderFactory:
+        return EncoderFactory(self._encoder.for_type(declared))
 
     def create(self, path: str) -> SegmentWriter:
         return _Encoded(path, self._encoder)

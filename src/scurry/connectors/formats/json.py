@@ -68,7 +68,7 @@ class JsonRowDeserializationSchema(DeserializationSchema):
         self._decoder = msgspec.json.Decoder(_struct(declared, self._need_all))
         self._lenient = row_converter(declared, self._ignore, self._need_all)
         self._finish = [_finisher(field) for field in declared.field_types()]
-        self._names = declared.row_names if isinstance(declared, RowTypeInfo) else None
+        self._names = declared.field_names() if isinstance(declared, RowTypeInfo) else None
 
     def __getstate__(self) -> tuple[Any, ...]:
         return self._type, self._need_all, self._ignore
