@@ -58,12 +58,14 @@ def first_result(contender: Contender) -> tuple[float, MemoryWatch]:
     module, *arguments = contender.arguments
     command = [str(contender.interpreter), "-m", f"benchmarks.contenders.{module}", *arguments]
     work = tempfile.mkdtemp(prefix="scurry-bench-")
+    # workers have to find the modules of a contender too
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     began = time.perf_counter()
     with (
         subprocess.Popen(
             command,
             cwd=ROOT,
-            env={**os.environ, "TMPDIR": work},
+            env={**os.environ, "TMPDIR": work, "PYTHONPATH": path},
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,

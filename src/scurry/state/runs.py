@@ -66,8 +66,9 @@ class Run:
         self.info = info
         keys, ends, data = (_mapped(place / f"{info.name}{suffix}") for suffix in _SUFFIXES)
         self.keys: Rows = np.frombuffer(keys, dtype=f"S{info.width + 2}")
+        self.ends: npt.NDArray[np.int64] = np.frombuffer(ends, dtype=np.int64)
         buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
-        if len(self.keys) != info.rows or len(ends) != 8 * (info.rows + 1):
+        if len(self.keys) != info.rows or len(self.ends) != info.rows + 1:
             raise OSError(f"{place / info.name} is not as long as it should be")
         self.records = pa.LargeBinaryArray.from_buffers(pa.large_binary(), info.rows, buffers)
 
@@ -146,7 +147,7 @@ class RunTable:
         count, pending = 0, wanted
         for run in reversed(self._runs):
             at, hit = run.find(pending)
-            count += int(_not_empty(run.records.take(pa.array(at[hit]))).sum())
+            count += int((run.ends[at[hit] + 1] > run.ends[at[hit]]).sum())
             pending = pending[~hit]
         return count
 

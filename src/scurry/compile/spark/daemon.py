@@ -27,6 +27,11 @@ _NEEDED = (
 )
 
 
+#: Objects made between two searches for garbage. Records are short-lived tuples and lists by the
+#: hundred thousand, among which Python would search after every 700, for nothing.
+_GARBAGE_AFTER = 50_000
+
+
 def _preload() -> None:
     for name in _NEEDED:
         try:
@@ -55,6 +60,7 @@ def _ending_quietly(serve: Any) -> Any:
 if __name__ == "__main__":
     _preload()
     gc.freeze()
+    gc.set_threshold(_GARBAGE_AFTER)
     from pyspark import daemon
 
     daemon.worker = _ending_quietly(daemon.worker)
