@@ -50,9 +50,9 @@ def contenders(keys: int) -> tuple[tuple[Contender, int], ...]:
             Contender(
                 "pyspark_tws",
                 "pyspark_tws",
-                ("--files-per-batch", "5", *_VALUE),
-                f"{keys:,} keys, 1 M events a batch, durable",
-                most_events=2_000_000,
+                ("--files-per-batch", "1", *_VALUE),
+                f"{keys:,} keys, 200 k events a batch, durable",
+                most_events=600_000,
             ),
             keys,
         ),

@@ -2,8 +2,8 @@
 
 A tree such as LMDB's rewrites a page of 4 KB for every record that changes. When a micro-batch
 changes records all over millions of others, that is most of the tree, each time. Here a micro-batch
-becomes one new file, a *run*, and runs are merged when a later one has grown as large as the one
-before it, so that a record is written again only a few times. What is read is read for all keys of
+becomes one new file, a *run*, and when there are several of about one size they are merged, so that
+a record is written again only a few times. What is read is read for all keys of
 a micro-batch at once, by binary search over whole columns.
 
 A run is three files: keys of one width, sorted; where each record ends; the records. A key is
@@ -18,6 +18,7 @@ import mmap
 import uuid
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -34,6 +35,8 @@ WIDEST = 96
 _SUFFIXES = (".keys", ".ends", ".data")
 #: Rows of each run that are merged at a time.
 _CHUNK = 65_536
+#: Runs of about one size that are merged into one.
+_ALIKE = 4
 #: Rows for each record that is alive, above which all runs are merged, unless they are few.
 _MOST_DEAD = 3
 _FEW = 1000
@@ -238,17 +241,22 @@ def _not_empty(records: pa.LargeBinaryArray) -> npt.NDArray[np.bool_]:
 
 
 def _compacted(place: Path, runs: list[Run], live: int) -> list[Run]:
-    """``runs`` with the last ones merged, if they have grown as large as those before them, or all
-    of them, if little of what they hold is alive."""
-    total, first = runs[-1].info.rows, len(runs) - 1
-    mostly_dead = sum(run.info.rows for run in runs) > _MOST_DEAD * live + _FEW
-    while first and (mostly_dead or runs[first - 1].info.rows <= total):
-        first -= 1
-        total += runs[first].info.rows
-    if first == len(runs) - 1:
-        return runs
+    """``runs`` with the last ones merged, if there are several of about one size, or all of them,
+    if little of what they hold is alive."""
+    if sum(run.info.rows for run in runs) > _MOST_DEAD * live + _FEW:
+        first = 0
+    else:
+        alike = takewhile(lambda run: run.info.rows <= 2 * runs[-1].info.rows, reversed(runs))
+        first = len(runs) - len(list(alike))
+        if len(runs) - first < _ALIKE:
+            return runs
     merged = _merged(runs[first:], keep_removed=first > 0)
-    return [*runs[:first], *_opened(place, runs[first].info.width, merged)]
+    made = _opened(place, runs[first].info.width, merged)
+    if not first:
+        return made
+    compacted = _compacted(place, [*runs[:first], *made], live)
+    RunTable(place, made).discard(RunTable(place, compacted))
+    return compacted
 
 
 def _merged(
