@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
+from benchmarks.contenders import _spark
 from benchmarks.contenders._first import EVENTS, KEYS, say_first
 from benchmarks.contenders.pyspark_tws import Count
 
 
 def main() -> None:
     """Count by key, and say when the first counts have arrived."""
-    session = (
-        SparkSession.builder.config("spark.log.level", "FATAL")
-        .config(
-            "spark.sql.streaming.stateStore.providerClass",
-            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
-        )
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.ui.enabled", "false")
-        .master("local[2]")
-        .getOrCreate()
-    )
+    session = _spark.session(2)
 
     def arrived(frame: DataFrame, batch: int) -> None:
         if frame.collect():
