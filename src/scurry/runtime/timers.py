@@ -9,7 +9,8 @@ during the micro-batch wait in a heap. Both are merged as time passes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from heapq import heappop, heappush
 from itertools import islice
 from typing import Any
@@ -41,10 +42,17 @@ class TimerQueue:
     redistribute = staticmethod(by_key_group(at=8))
 
     def __init__(
-        self, name: str, store: RecordReader, max_parallelism: int, domain: str = EVENT
+        self,
+        name: str,
+        store: RecordReader,
+        max_parallelism: int,
+        domain: str = EVENT,
+        on_read: Callable[[list[Any]], None] = lambda keys: None,
     ) -> None:
         self.name = name
         self.domain = domain
+        #: told the keys of stored timers some time before they fire
+        self._on_read = on_read
         #: no timer is due before this time; may be too early, never too late
         self.next_due = _NEVER
         self._store = store
@@ -53,8 +61,8 @@ class TimerQueue:
         self._set: dict[Place, Any] = {}
         self._gone: dict[Place, None] = {}
         self._begun = False
-        #: stored timers with their records, the next one last, and the row to read on from
-        self._ahead: list[tuple[Place, bytes]] = []
+        #: stored timers with their keys, the next one last, and the row to read on from
+        self._ahead: list[tuple[Place, Any]] = []
         self._resume: bytes | None = None
         self._block = _FIRST_BLOCK
         self._addresses: dict[Any, bytes] = {}
@@ -118,14 +126,14 @@ class TimerQueue:
 
     def _take_stored(self) -> tuple[int, Any] | None:
         """The next stored timer, removed; None if it has been deleted."""
-        place, record = self._ahead.pop()
+        place, key = self._ahead.pop()
         if not self._ahead:
             self._read_ahead()
         if place in self._gone:
             return None
         self._gone[place] = None
         self._set.pop(place, None)
-        return place[0], decode(record)
+        return place[0], key
 
     def _read_ahead(self) -> None:
         """Fetch the next block of stored timers, each time a larger one."""
@@ -134,7 +142,8 @@ class TimerQueue:
         rows = list(islice(self._store.scan(self.name, self._resume), self._block))
         self._resume = rows[-1][0] + b"\x00" if len(rows) == self._block else None
         self._block = min(4 * self._block, _LARGEST_BLOCK)
-        self._ahead.extend((_place_of(row), record) for row, record in reversed(rows))
+        self._ahead.extend((_place_of(row), decode(record)) for row, record in reversed(rows))
+        self._on_read([key for _, key in self._ahead])
 
     def changes(self) -> Iterator[Change]:
         """What changed since the last commit, as bytes."""
@@ -175,7 +184,8 @@ def timer_table(domain: str) -> str:
 def timer_queue(store: SlotStore, uid: str, domain: str) -> TimerQueue:
     """The timers of operator ``uid`` in one time domain."""
     name = f"{uid}\x1f{timer_table(domain)}"
-    return store.part(name, lambda: TimerQueue(name, store.local, store.max_parallelism, domain))
+    arguments = name, store.local, store.max_parallelism, domain
+    return store.part(name, lambda: TimerQueue(*arguments, partial(store.prefetch_large, uid)))
 
 
 def timer_time(timestamp: Any) -> int:

@@ -171,6 +171,16 @@ class SlotStore:
     def prefetch(self, uid: str, keys: list[Any]) -> None:
         """Elements of ``keys`` are about to be handled by operator ``uid``: bring what it will
         read into memory, all at once."""
+        for table in self._tables(uid):
+            table.prefetch(keys)
+
+    def prefetch_large(self, uid: str, keys: list[Any]) -> None:
+        """The same, where reading a single record takes long, for keys that may be asked for."""
+        for table in self._tables(uid):
+            if self.local.in_runs(table.name):
+                table.prefetch(keys)
+
+    def _tables(self, uid: str) -> list[StateTable]:
         tables = self._tables_of.get(uid)
         if tables is None or self._parts_known != len(self._parts):
             self._parts_known, self._tables_of = len(self._parts), {}
@@ -179,8 +189,7 @@ class SlotStore:
                 for name, part in self._parts.items()
                 if isinstance(part, StateTable) and name.partition("\x1f")[0] == uid
             ]
-        for table in tables:
-            table.prefetch(keys)
+        return tables
 
     def begin(self, journal: Journal) -> bytes:
         """Make the state of the last committed micro-batch readable; returns its notes."""
