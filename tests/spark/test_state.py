@@ -133,8 +133,16 @@ class Distinct(KeyedProcessFunction):
         yield ctx.get_current_key(), len(list(self.seen)), len(list(self.all)), before
 
 
-@pytest.mark.parametrize("backend", ["disk", "memory"])
-def test_every_backend_gives_the_same(backend: str) -> None:
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"state.backend": "disk"},
+        {"state.backend": "memory"},
+        {"state.backend": "disk", "scurry.state.runs-above": "0"},
+    ],
+    ids=["disk", "memory", "runs"],
+)
+def test_every_backend_gives_the_same(settings: dict[str, str]) -> None:
     values = list(range(0, 120, 3))
     expected, held = [], dict[int, list[int]]()
     for value in values:
@@ -145,6 +153,6 @@ def test_every_backend_gives_the_same(backend: str) -> None:
     found = collect_on_spark(
         lambda env: env.from_collection(values).key_by(lambda v: v % 2).process(Distinct()),
         max_records=7,
-        state_backend=backend,
+        **settings,
     )
     assert sorted(found, key=str) == sorted(expected, key=str)
