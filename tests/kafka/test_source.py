@@ -391,4 +391,4 @@ def test_rows_of_a_declared_type(topics: Topics) -> None:
         builder(topics).set_topics(topic).build(), WatermarkStrategy.no_watermarks(), "k"
     )
     rows = stream.map(lambda text: Row(text), output_type=Types.ROW([Types.STRING()]))
-    assert collect_local(rows) == [Row("a"), Row("b")]
+    assert collect_local(rows) == [Row(f0="a"), Row(f0="b")]
