@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scurry.state import local
 from scurry.state import runs as runs_module
 from scurry.state.journal import MemoryJournal
 from scurry.state.local import LocalStore
@@ -108,10 +109,30 @@ def test_what_survived_is_used(tmp_path: Path) -> None:
     assert [table.load(key) for key in (0, 299, 300)] == ["0", "2", None]
 
 
-def test_a_store_moves_a_table_out_when_it_has_grown(tmp_path: Path) -> None:
+def test_runs_that_another_attempt_has_merged_are_not_missed(tmp_path: Path) -> None:
     journal = MemoryJournal()
-    local = LocalStore(tmp_path, runs_above=100)
-    store = SlotStore(local, 128)
+    truth = filled(tmp_path, journal)
+    store = SlotStore(LocalStore(tmp_path, runs_above=0), 128)
+    check = store.local.check
+
+    def check_and_be_overtaken() -> None:
+        check()
+        for file in tmp_path.glob("*/run-*"):
+            file.unlink()
+
+    store.local.check = check_and_be_overtaken  # type: ignore[method-assign]
+    store.begin(journal)
+    assert store.rebuilds == 1
+    assert dict(store.table("op", "v", bulk=True).items()) == truth
+
+
+@pytest.mark.parametrize("block", [7, 65_536])
+def test_a_store_moves_a_table_out_when_it_has_grown(
+    tmp_path: Path, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "_MOVED_AT_ONCE", block)
+    journal = MemoryJournal()
+    store = SlotStore(LocalStore(tmp_path, runs_above=100), 128)
     truth: dict[int, int] = {}
     for batch in range(8):
         store.begin(journal)
@@ -121,8 +142,8 @@ def test_a_store_moves_a_table_out_when_it_has_grown(tmp_path: Path) -> None:
                 table.live[key] = truth[key] = batch
                 table.dirty[key] = None
         store.commit(journal, b"")
-        assert local.in_runs("op\x1fmany") == (batch >= 4), "there were 100 records"
-    assert not local.in_runs("op\x1ffew")
+        assert store.local.in_runs("op\x1fmany") == (batch >= 4), "there were 100 records"
+    assert not store.local.in_runs("op\x1ffew")
     store.begin(journal)
     assert dict(store.table("op", "many").items()) == {key: min(key // 20, 7) for key in range(180)}
     assert dict(store.table("op", "few").items()) == {batch: batch for batch in range(8)}

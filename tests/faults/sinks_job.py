@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from tests.faults.running import run_until_stopped
+
 from scurry.common import Configuration, RestartStrategies, Row, Types, WatermarkStrategy
 from scurry.common.fault_points import VARIABLE
-from scurry.common.job_status import JobStatus
 from scurry.common.serialization import Encoder
 from scurry.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from scurry.datastream.connectors.base import DeliveryGuarantee
@@ -110,13 +110,7 @@ def main(
     lines = counted.map(lambda row: " ".join(map(str, row)))
     lines.sink_to(file_sink(root / "files")).uid("files")
     env.on_progress(report)
-    client = env.execute_async("sinks under fault")
-    while client.get_job_status().result() is JobStatus.RUNNING:
-        if (root / "stop").exists():
-            client.cancel().result()
-        time.sleep(0.1)
-    client.result()
-    print("finished", flush=True)
+    run_until_stopped(env, root, "sinks under fault")
 
 
 def report(progress: Any) -> None:

@@ -36,7 +36,12 @@ from tests.faults.strikes import FATAL, SINKS, SURVIVED, Strike, Target
 
 from scurry.compile.spark.checkpoint import JobDirectory
 from scurry.connectors.kafka.enumerator import from_json
-from scurry.testing.kafka import KafkaBroker, connector_jars, private_broker
+from scurry.testing.kafka import (
+    KafkaBroker,
+    await_transactions,
+    connector_jars,
+    private_broker,
+)
 from scurry.testing.servers import PostgresServer
 
 MASTERS = ("local[2]", "local[2,4]")
@@ -129,6 +134,7 @@ class Feeder:
 
 def read_topic(servers: str, topic: str) -> Iterator[Any]:
     """All messages of a topic that a consumer of committed records sees, partition by partition."""
+    assert await_transactions(servers, topic, 60), f"a transaction of {topic} stays open"
     consumer = Consumer(
         {
             "bootstrap.servers": servers,

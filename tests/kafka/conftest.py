@@ -13,7 +13,14 @@ from typing import Any
 
 import pytest
 
-from scurry.testing.kafka import REQUIRE, ServerMissing, admin_client, kafka_jars, shared_broker
+from scurry.testing.kafka import (
+    REQUIRE,
+    ServerMissing,
+    admin_client,
+    await_transactions,
+    kafka_jars,
+    shared_broker,
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -83,10 +90,15 @@ class Topics:
             producer.poll(0)
         assert producer.flush(30) == 0
 
+    def await_transactions(self, topic: str) -> None:
+        """Until what was committed can be read."""
+        assert await_transactions(self.servers, topic), f"a transaction of {topic} stays open"
+
     def read(self, topic: str, isolation: str = "read_committed") -> list[Any]:
         """All messages of a topic, as a consumer of that isolation level sees them."""
         from confluent_kafka import KafkaError, TopicPartition
 
+        self.await_transactions(topic)
         consumer = self._consumer(isolation)
         partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
         consumer.assign([TopicPartition(topic, number, 0) for number in partitions])

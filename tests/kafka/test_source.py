@@ -203,6 +203,7 @@ def test_open_and_aborted_transactions_are_not_read(topics: Topics) -> None:
             producer.produce(topic, value)
         producer.flush(10)  # what has not left the client before an abort never does
         getattr(producer, f"{outcome}_transaction")(10)
+    topics.await_transactions(topic)
     expected = numbers(5) + numbers(5, 10) + numbers(5, 20)
     for cuts in (None, 1, 2, 7):
         assert collect(builder(topics).set_topics(topic).build(), cuts) == expected
@@ -212,6 +213,7 @@ def test_open_and_aborted_transactions_are_not_read(topics: Topics) -> None:
     topics.fill(topic, ["after"])
     assert collect(builder(topics).set_topics(topic).build(), 3) == expected
     producer.commit_transaction(10)
+    topics.await_transactions(topic)
     assert collect(builder(topics).set_topics(topic).build(), 3) == [*expected, "open", "after"]
     dirty = builder(topics).set_topics(topic).set_property("isolation.level", "read_uncommitted")
     assert len(collect(dirty.build(), 3)) == 32

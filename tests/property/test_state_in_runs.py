@@ -39,7 +39,9 @@ class CountUntil(KeyedProcessFunction):
 @given(
     keys=st.lists(st.integers(0, 40), min_size=1, max_size=200),
     cuts=st.lists(st.integers(1, 60), min_size=1, max_size=8),
-    restarts=st.lists(st.sampled_from(["", "restart", "lose", "crash"]), min_size=1, max_size=8),
+    restarts=st.lists(
+        st.sampled_from(["", "restart", "lose", "crash", "rescale"]), min_size=1, max_size=8
+    ),
 )
 def test_counts_and_timers(keys: list[int], cuts: list[int], restarts: list[str]) -> None:
     configuration = Configuration.of({"scurry.state.runs-above": "0"})
@@ -53,12 +55,16 @@ def test_counts_and_timers(keys: list[int], cuts: list[int], restarts: list[str]
     sink = ListSink()
     stream.key_by(lambda event: event[0]).process(CountUntil()).sink_to(sink)
     with LocalJob(env._compile("counts")) as job:
-        number = 0
+        number, parallelism = 0, 2
         while not job.done:
             what, size = restarts[number % len(restarts)], cuts[number % len(cuts)]
             number += 1
             if what == "crash":
                 job.crash_step(size)
+            elif what == "rescale":
+                parallelism = parallelism % 3 + 1
+                env.set_parallelism(parallelism)
+                job.rescale(env._compile("counts"))
             elif what:
                 job.restart(lose_local_state=what == "lose")
             job.step(size)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from tests.faults.running import run_until_stopped
+
 from scurry.common import Configuration, SimpleStringSchema
-from scurry.common.job_status import JobStatus
 from scurry.common.serialization import Encoder
 from scurry.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from scurry.datastream.connectors.file_system import FileSink, RollingPolicy
@@ -55,13 +55,7 @@ def main(root: Path, uri: str, source: str, target: str) -> None:
     counted.sink_to(files.with_rolling_policy(policy).build())
     counted.add_sink(RMQSink(config, target, SimpleStringSchema()))
     env.on_progress(lambda progress: print(f"batch {progress.batch} 0", flush=True))
-    client = env.execute_async("rabbitmq under fault")
-    while client.get_job_status().result() is JobStatus.RUNNING:
-        if (root / "stop").exists():
-            client.cancel().result()
-        time.sleep(0.1)
-    client.result()
-    print("finished", flush=True)
+    run_until_stopped(env, root, "rabbitmq under fault")
 
 
 if __name__ == "__main__":

@@ -21,28 +21,33 @@ def results(root: Path) -> list[str]:
     return [line for part in parts for line in part.read_text().splitlines()]
 
 
+def live(root: Path, arguments: list[str], point: str | None, total: int) -> None:
+    """Run the job until it is killed at ``point``, or else until there are ``total`` results."""
+    driver = Driver(root, "tests.servers.rabbitmq_job", *arguments)
+    try:
+        assert driver.wait_until(lambda: driver.batch >= 0)
+        if point is not None:
+            (root / "faults" / point).write_text("SIGKILL")
+            assert driver.wait_until(lambda: not driver.alive)
+        else:
+            wait_until(lambda: len(results(root)) >= total, 60)
+            (root / "stop").touch()
+            assert driver.wait_until(lambda: driver.finished)
+    finally:
+        driver.end()
+
+
 def test_kills_of_the_driver_lose_and_double_nothing(
     rabbitmq_server: RabbitMQServer, tmp_path: Path
 ) -> None:
     source, target = Queue(rabbitmq_server), Queue(rabbitmq_server)
     (tmp_path / "faults").mkdir()
     arguments = [str(tmp_path), rabbitmq_server.uri, source.name, target.name]
-    total = 0
-    for point in [*POINTS, None]:
-        source.fill(*((str(n), f"id {n}") for n in range(total, total + EACH_LIFE)))
-        total += EACH_LIFE
-        driver = Driver(tmp_path, "tests.servers.rabbitmq_job", *arguments)
-        try:
-            assert driver.wait_until(lambda driver=driver: driver.batch >= 0)  # type: ignore[misc]
-            if point is not None:
-                (tmp_path / "faults" / point).write_text("SIGKILL")
-                assert driver.wait_until(lambda driver=driver: not driver.alive)  # type: ignore[misc]
-            else:
-                wait_until(lambda total=total: len(results(tmp_path)) >= total, 60)  # type: ignore[misc]
-                (tmp_path / "stop").touch()
-                assert driver.wait_until(lambda driver=driver: driver.finished)  # type: ignore[misc]
-        finally:
-            driver.end()
+    for life, point in enumerate([*POINTS, None]):
+        first = life * EACH_LIFE
+        source.fill(*((str(n), f"id {n}") for n in range(first, first + EACH_LIFE)))
+        live(tmp_path, arguments, point, first + EACH_LIFE)
+    total = EACH_LIFE * (len(POINTS) + 1)
     everything = [str(n) for n in range(total)]
     found = [line.split() for line in results(tmp_path)]
     assert sorted(number for number, _ in found) == sorted(everything)

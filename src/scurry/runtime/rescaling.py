@@ -72,6 +72,8 @@ class SlotStart(NamedTuple):
     notes: bytes
     #: the last entry of its journal
     entry: bytes
+    #: tables that are large, see :class:`scurry.state.journal.Head`
+    bulky: tuple[str, ...] = ()
 
 
 def rescale_stage(
@@ -85,7 +87,8 @@ def rescale_stage(
     base = max((head.next for head in heads.values()), default=0)
     notes = _notes({origin: head.notes for origin, head in heads.items()}, deal, before)
     entries = [pack(list(grouped(changes))) for changes in settled.entries]
-    return [SlotStart(base, *rest) for rest in zip(notes, entries, strict=True)]
+    bulky = tuple(sorted({table for head in heads.values() for table in head.bulky}))
+    return [SlotStart(base, *rest, bulky) for rest in zip(notes, entries, strict=True)]
 
 
 def rescale_in_memory(
@@ -112,7 +115,7 @@ def rescale_in_memory(
     made = []
     for share, start in zip(shares, rescale_stage(heads, split, deal, before), strict=True):
         made.append(MemoryJournal())
-        take_in(made[-1], [*share, start.entry], start.base, start.notes)
+        take_in(made[-1], [*share, start.entry], start.base, start.notes, start.bulky)
     return made
 
 

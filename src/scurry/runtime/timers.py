@@ -20,7 +20,7 @@ import numpy as np
 from scurry.common.errors import ProgramError
 from scurry.runtime.batch import MAX_WATERMARK
 from scurry.state.encoding import decode, encode
-from scurry.state.journal import Change, RecordReader
+from scurry.state.journal import Change, RecordReader, in_groups
 from scurry.state.rescaling import by_key_group
 from scurry.state.slot_store import SlotStore
 from scurry.state.table import address
@@ -145,6 +145,7 @@ class TimerQueue:
         self._ahead.extend((_place_of(row), decode(record)) for row, record in reversed(rows))
         self._on_read([key for _, key in self._ahead])
 
+    @in_groups
     def changes(self) -> Iterator[Change]:
         """What changed since the last commit, as bytes."""
         for place in self._gone:

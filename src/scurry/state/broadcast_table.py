@@ -15,7 +15,7 @@ from typing import Any
 from scurry.common.errors import ProgramError
 from scurry.common.keys import FrozenKey, form_of, freeze, thaw
 from scurry.state.encoding import IMMUTABLE
-from scurry.state.journal import Change, RecordReader
+from scurry.state.journal import Change, RecordReader, in_groups
 from scurry.state.rescaling import to_everyone
 from scurry.state.states import BroadcastState, ReadOnlyBroadcastState
 from scurry.state.table import pack_record, unpack_record
@@ -92,6 +92,7 @@ class BroadcastTable:
             self._ordered = None
             self._changed[key] = None
 
+    @in_groups
     def changes(self) -> Iterator[Change]:
         """What changed since the last commit, as bytes."""
         if self.loaded is None:

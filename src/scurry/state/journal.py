@@ -10,12 +10,13 @@ A *delta* is the list of changes a slot made in one micro-batch: ``(table, key, 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby, islice
 from operator import itemgetter
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -170,6 +171,19 @@ def grouped(changes: Iterable[Change]) -> Iterator[Group]:
     for table, part in groupby(changes, _table_of):
         _, keys, records = zip(*part, strict=True)
         yield table, list(keys), list(records)
+
+
+T = TypeVar("T")
+
+
+def in_groups(changes: Callable[[T], Iterator[Change]]) -> Callable[[T], Iterator[Group]]:
+    """For a method that gives one change after the other, where groups of them are wanted."""
+
+    @functools.wraps(changes)
+    def together(self: T) -> Iterator[Group]:
+        return grouped(changes(self))
+
+    return together
 
 
 def chunked(groups: Iterable[Group]) -> Iterator[list[Group]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from scurry.state.journal import Change, RecordReader
+from scurry.state.journal import Change, RecordReader, in_groups
 from scurry.state.records import RecordCodec, head_of
 from scurry.state.states import ListState
 from scurry.state.table import CACHE_ENTRIES, KeyScope, prefix_of, with_expired
@@ -77,6 +77,7 @@ class ListTable:
                 return
             yield address, record
 
+    @in_groups
     def changes(self) -> Iterator[Change]:
         """What changed since the last commit, as bytes."""
         return with_expired(self._changes(), self.sweeper)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import cast
 
@@ -40,6 +41,7 @@ _FIRST_MAP_BYTES = 64 << 20
 #: one, that a micro-batch has to change for it.
 RUNS_ABOVE = 200_000
 _RUNS_SHARE = 50
+_MOVED_AT_ONCE = 65_536
 _infos = msgspec.msgpack.Decoder(TableInfo)
 
 
@@ -130,11 +132,15 @@ class LocalStore:
             name.decode(): number for name, number in _listed(self._read, _TABLE_NAMES)
         }
         open_runs, self._runs = self._runs, {}
-        for name, info in _listed(self._read, _RUNS):
-            table = name.decode()
-            self._runs[table] = RunTable.open(
-                self._place, _infos.decode(info), open_runs.get(table)
-            )
+        try:
+            for name, info in _listed(self._read, _RUNS):
+                table = name.decode()
+                known = open_runs.get(table)
+                self._runs[table] = RunTable.open(self._place, _infos.decode(info), known)
+        except FileNotFoundError:
+            # another attempt at the same work has committed since, and merged these runs
+            self.reset()
+            self.begin()
 
     def end(self) -> None:
         """Stop reading."""
@@ -180,16 +186,8 @@ class LocalStore:
             yield from self._runs[table].scan(start)
             return
         number = self._numbers.get(table)
-        if number is None:
-            return
-        with self._reader().cursor() as cursor:
-            if not cursor.set_range(number + start):
-                return
-            for found, record in cursor:
-                key = bytes(found)
-                if not key.startswith(number):
-                    return
-                yield key[len(number) :], bytes(record)
+        if number is not None:
+            yield from _listed(self._reader(), number, start)
 
     def tables(self) -> list[str]:
         """The names of all tables."""
@@ -284,12 +282,16 @@ class LocalStore:
         )
 
     def _moved_out(self, txn: lmdb.Transaction, number: bytes) -> RunTable:
-        """The records of a table, taken out of the tree."""
-        found = _listed(txn, number)
-        for key, _ in found:
-            txn.delete(number + key)
+        """The records of a table, taken out of the tree, some at a time."""
         runs = RunTable(self._place)
-        return runs.with_changes([k for k, _ in found], [r for _, r in found]) if found else runs
+        while found := list(islice(_listed(txn, number), _MOVED_AT_ONCE)):
+            keys, records = zip(*found, strict=True)
+            for key in keys:
+                txn.delete(number + key)
+            longer = runs.with_changes(list(keys), records)
+            runs.discard(longer)
+            runs = longer
+        return runs
 
     def _number(self, txn: lmdb.Transaction, table: str) -> bytes:
         number = self._numbers.get(table)
@@ -311,17 +313,17 @@ class LocalStore:
             shutil.rmtree(self.path, ignore_errors=True)
 
 
-def _listed(txn: lmdb.Transaction, prefix: bytes) -> list[tuple[bytes, bytes]]:
-    """Everything under ``prefix``, which is left out of the keys."""
-    found = []
+def _listed(
+    txn: lmdb.Transaction, prefix: bytes, start: bytes = b""
+) -> Iterator[tuple[bytes, bytes]]:
+    """Everything under ``prefix``, which is left out of the keys, from ``start`` on."""
     with txn.cursor() as cursor:
-        if cursor.set_range(prefix):
+        if cursor.set_range(prefix + start):
             for place, record in cursor:
                 key = bytes(place)
                 if not key.startswith(prefix):
-                    break
-                found.append((key[len(prefix) :], bytes(record)))
-    return found
+                    return
+                yield key[len(prefix) :], bytes(record)
 
 
 def _put_all(

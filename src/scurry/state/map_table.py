@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from scurry.common.keys import form_of, freeze, thaw
-from scurry.state.journal import Change, RecordReader
+from scurry.state.journal import Change, RecordReader, in_groups
 from scurry.state.records import RecordCodec, head_of
 from scurry.state.states import MapState
 from scurry.state.table import CACHE_ENTRIES, MISSING, KeyScope, prefix_of, with_expired
@@ -103,6 +103,7 @@ class MapTable:
                 return
             yield address, record
 
+    @in_groups
     def changes(self) -> Iterator[Change]:
         """What changed since the last commit, as bytes."""
         return with_expired(self._changes(), self.sweeper)

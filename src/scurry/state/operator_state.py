@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from scurry.state.encoding import decode, encode
-from scurry.state.journal import Change, RecordReader
+from scurry.state.journal import Change, RecordReader, in_groups
 
 #: How the elements of several instances are put together: dealt out in turn, all to everyone, or
 #: the same for everyone.
@@ -76,6 +76,7 @@ class OperatorTable:
         """What the states are from now on."""
         self._fresh = dict(states)
 
+    @in_groups
     def changes(self) -> Iterator[Change]:
         """What changed since the last commit, as bytes."""
         held = self.load() if self._fresh else {}

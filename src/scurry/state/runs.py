@@ -3,8 +3,8 @@
 A tree such as LMDB's rewrites a page of 4 KB for every record that changes. When a micro-batch
 changes records all over millions of others, that is most of the tree, each time. Here a micro-batch
 becomes one new file, a *run*, and when there are several of about one size they are merged, so that
-a record is written again only a few times. What is read is read for all keys of
-a micro-batch at once, by binary search over whole columns.
+a record is written again only a few times. What is read is read for all keys of a micro-batch at
+once, by binary search over whole columns.
 
 A run is three files: keys of one width, sorted; where each record ends; the records. A key is
 padded with zeros and followed by its length, so that the order of rows is that of the keys. A

@@ -14,7 +14,7 @@ import msgspec
 
 from scurry.common.errors import StateError
 from scurry.state.declared import declared_type, decoders_of
-from scurry.state.journal import Change, RecordReader
+from scurry.state.journal import Change, RecordReader, in_groups
 from scurry.state.pickles import find_class
 from scurry.state.records import OldVersion, RecordCodec
 from scurry.state.schema import Schema, class_name, misfit, name_of, schema_of, seen_schema
@@ -94,6 +94,7 @@ class SchemaTable:
         found = self._known[name]
         return None if found is None else _rows.decode(found)
 
+    @in_groups
     def changes(self) -> Iterator[Change]:
         """What changed since the last commit, as bytes; to be asked after all tables."""
         for name, row in self._rows.items():

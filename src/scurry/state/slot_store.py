@@ -24,14 +24,12 @@ from typing import Any, Protocol, TypeVar, cast
 
 from scurry.common.fault_points import fault_point
 from scurry.state.journal import (
-    Change,
     Group,
     Head,
     Journal,
     RecordReader,
     bytes_of,
     chunked,
-    grouped,
     pack,
     unpack_groups,
 )
@@ -52,7 +50,7 @@ _LEAST_SLICE = 16 << 20
 class Changing(Protocol):
     """Anything that collects changes during a micro-batch: a table, a timer queue."""
 
-    def changes(self) -> Iterator[Change]:
+    def changes(self) -> Iterator[Group]:
         """What changed since the last commit."""
 
     def settle(self) -> None:
@@ -241,7 +239,7 @@ class SlotStore:
         old = self._head or Head(b"", 0, 0, 0, 0, b"")
         base = self._head.lineage if self._head else None
         self.local.verify()
-        changes = list(chain.from_iterable(map(_groups, self._everyone())))
+        changes = list(chain.from_iterable(part.changes() for part in self._everyone()))
         if not changes and self._head is not None and notes == old.notes:
             self._finish(base)
             return 0
@@ -307,8 +305,10 @@ class SlotStore:
             sweeper = self.sweepers.get(name)
             judge = sweeper.judge() if sweeper is not None and sweeper.in_compaction else None
             for keys, records in self.local.blocks(name, start if name == table else b""):
-                fitting = _within(keys, records, budget)
-                budget -= bytes_of((name, keys, records))
+                size, fitting = bytes_of((name, keys, records)), len(keys)
+                if size > budget:
+                    fitting = _within(keys, records, budget)
+                budget -= size
                 living: Group = name, keys[:fitting], records[:fitting]
                 yield living if judge is None else _without_dead(living, judge, expired)
                 if fitting < len(keys):
@@ -337,10 +337,6 @@ class SlotStore:
     def close(self, erase: bool = False) -> None:
         """Release the local store."""
         self.local.close(erase)
-
-
-def _groups(part: Changing) -> Iterable[Group]:
-    return part.groups() if isinstance(part, StateTable) else grouped(part.changes())
 
 
 def _within(keys: list[bytes], records: list[bytes], budget: int) -> int:

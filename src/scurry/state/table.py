@@ -204,13 +204,8 @@ class StateTable:
             found = self._addresses[key] = address(key, self._max_parallelism)
         return found
 
-    def changes(self) -> Iterator[Change]:
+    def changes(self) -> Iterator[Group]:
         """What changed since the last commit, as bytes."""
-        for name, keys, records in self.groups():
-            yield from zip(repeat(name), keys, records, strict=False)
-
-    def groups(self) -> Iterator[Group]:
-        """The same, many at a time."""
         keys = list(self.dirty)
         records = self.codec.pack_all(keys, list(map(self.live.__getitem__, keys)))
         written = self.name, self._address_all(keys), records

@@ -225,6 +225,31 @@ def admin_client(bootstrap_servers: str) -> Any:
     return AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
 
 
+def await_transactions(bootstrap_servers: str, topic: str, timeout: float = 10.0) -> bool:
+    """Wait until no transaction is open in a topic; False if one still is after ``timeout`` s.
+
+    A commit is decided once the coordinator has answered it. The partitions learn of it a moment
+    later, and until then a reader of committed records finds them shorter than they are.
+    """
+    from confluent_kafka import IsolationLevel, TopicPartition
+    from confluent_kafka.admin import OffsetSpec
+
+    admin = admin_client(bootstrap_servers)
+    partitions = admin.list_topics(topic, timeout=10).topics[topic].partitions
+    wanted = {TopicPartition(topic, number): OffsetSpec.latest() for number in partitions}
+
+    def ends(isolation: IsolationLevel) -> list[int]:
+        found = admin.list_offsets(wanted, isolation_level=isolation, request_timeout=10)
+        return [found[place].result().offset for place in wanted]
+
+    deadline = time.monotonic() + timeout
+    while ends(IsolationLevel.READ_COMMITTED) != ends(IsolationLevel.READ_UNCOMMITTED):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
 @contextmanager
 def shared_broker(directory: Path) -> Iterator[str]:
     """The address of the broker that all processes naming the same ``directory`` share."""

@@ -50,6 +50,7 @@ def compacting(base: Path, compactor: FileCompactor, **when: int) -> FileSink:
 
 
 def started(sink: FileSink) -> FileSink:
+    sink.take_type(None)  # as sink_to does
     sink.start(CommitterContext("sink", "checkpoint"))
     sink.recover(0)
     return sink

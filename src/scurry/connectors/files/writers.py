@@ -6,6 +6,7 @@ one micro-batch. Several segments can be joined into one file, which becomes a p
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -33,7 +34,9 @@ class EncoderFactory(BulkWriterFactory):
         self._encoder = encoder
 
     def for_type(self, declared: TypeInformation | None) -> EncoderFactory:
-        return EncoderFactory(self._encoder.for_type(declared))
+        typed = copy.copy(self)
+        typed._encoder = self._encoder.for_type(declared)
+        return typed
 
     def create(self, path: str) -> SegmentWriter:
         return _Encoded(path, self._encoder)

@@ -8,16 +8,15 @@ name. So all of this is a `KafkaSource` under other names, and what that promise
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Mapping, Set
 from typing import Any
 
 from scurry.common.errors import NotSupportedError, ProgramError
 from scurry.common.serialization import DeserializationSchema
-from scurry.common.type_information import TypeInformation, describe
+from scurry.common.type_information import describe
 from scurry.connectors.kafka.offsets import KafkaOffsetsInitializer
 from scurry.connectors.kafka.record import KafkaRecordDeserializationSchema
-from scurry.connectors.kafka.source import KafkaSource
-from scurry.functions.source import Json, Source, SourceBatch, SourceEnumerator
+from scurry.connectors.kafka.source import KafkaSource, WrappedKafkaSource
 
 __all__ = [
     "DynamicKafkaSource",
@@ -88,27 +87,21 @@ class StreamPatternSubscriber(KafkaStreamSubscriber):
         return f"{flags[0]}(?s:.*?)(?:{self.stream_pattern[flags.end() :]})(?s:.*)"
 
 
-class DynamicKafkaSource(Source):
+class DynamicKafkaSource(WrappedKafkaSource):
     """Reads streams; made with :meth:`builder`."""
 
     def __init__(self, source: KafkaSource) -> None:
-        self._source = source
+        self._wrapped = source
         self.bounded = source.bounded
+
+    @property
+    def _source(self) -> KafkaSource:
+        return self._wrapped
 
     @staticmethod
     def builder() -> DynamicKafkaSourceBuilder:
         """A builder without settings."""
         return DynamicKafkaSourceBuilder()
-
-    @property
-    def type_info(self) -> TypeInformation | None:
-        return self._source.type_info
-
-    def enumerator(self, parallelism: int) -> SourceEnumerator:
-        return self._source.enumerator(parallelism)
-
-    def read(self, what: Json) -> Iterator[SourceBatch]:
-        return self._source.read(what)
 
     def __repr__(self) -> str:
         return f"Dynamic{self._source!r}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
@@ -20,9 +20,8 @@ from scurry.connectors.kafka.client import ClientSettings
 from scurry.connectors.kafka.offsets import KafkaOffsetResetStrategy, KafkaOffsetsInitializer
 from scurry.connectors.kafka.outgoing import KafkaRecordSerializationSchema, Outgoing
 from scurry.connectors.kafka.sink import KafkaSink
-from scurry.connectors.kafka.source import KafkaSource, KafkaSourceBuilder
+from scurry.connectors.kafka.source import KafkaSource, KafkaSourceBuilder, WrappedKafkaSource
 from scurry.functions.sink import CommitterContext, DeliveryGuarantee
-from scurry.functions.source import Json, Source, SourceBatch, SourceEnumerator
 from scurry.runtime.batch import Longs
 
 __all__ = [
@@ -36,7 +35,7 @@ __all__ = [
 _log = logging.getLogger(__name__)
 
 
-class FlinkKafkaConsumerBase(Source, ABC):
+class FlinkKafkaConsumerBase(WrappedKafkaSource):
     """A source whose starting point is chosen after it was made."""
 
     bounded = False
@@ -92,16 +91,6 @@ class FlinkKafkaConsumerBase(Source, ABC):
     def get_produced_type(self) -> TypeInformation | None:
         """The type of the elements, if known."""
         return self.type_info
-
-    @property
-    def type_info(self) -> TypeInformation | None:
-        return self._source.type_info
-
-    def enumerator(self, parallelism: int) -> SourceEnumerator:
-        return self._source.enumerator(parallelism)
-
-    def read(self, what: Json) -> Iterator[SourceBatch]:
-        return self._source.read(what)
 
 
 class FlinkKafkaConsumer(FlinkKafkaConsumerBase):

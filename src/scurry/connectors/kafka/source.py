@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -93,6 +94,25 @@ class KafkaSource(Source):
 
     def __repr__(self) -> str:
         return f"KafkaSource({self._settings.subscription!r} at {self._client.servers!r})"
+
+
+class WrappedKafkaSource(Source):
+    """A :class:`KafkaSource` under another name."""
+
+    @property
+    @abstractmethod
+    def _source(self) -> KafkaSource:
+        """What it is."""
+
+    @property
+    def type_info(self) -> TypeInformation | None:
+        return self._source.type_info
+
+    def enumerator(self, parallelism: int) -> SourceEnumerator:
+        return self._source.enumerator(parallelism)
+
+    def read(self, what: Json) -> Iterator[SourceBatch]:
+        return self._source.read(what)
 
 
 class KafkaSourceBuilder:

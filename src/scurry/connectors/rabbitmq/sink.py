@@ -9,6 +9,7 @@ again, so consumers may see messages twice.
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any
 
 from scurry.common.errors import JobError, ProgramError
@@ -78,11 +79,8 @@ class RMQSink(Sink):
         seconds = 0 if self._config.is_automatic_recovery() is False else DEFAULT_SECONDS
         waiting = Patience(self._config.server, seconds, purpose=f"write to {self._queue}")
         for at in range(0, len(bodies), _MOST_MESSAGES):
-            some = bodies[at : at + _MOST_MESSAGES]
-            waiting.call(
-                lambda some=some: self._publish(some),  # type: ignore[misc]
-                lambda failure: isinstance(failure, _Away),
-            )
+            publish = partial(self._publish, bodies[at : at + _MOST_MESSAGES])
+            waiting.call(publish, lambda failure: isinstance(failure, _Away))
 
     def _publish(self, bodies: list[bytes]) -> None:
         assert self._config is not None

@@ -11,7 +11,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from scurry.state.journal import Change, RecordReader
+from scurry.state.journal import Change, RecordReader, in_groups
 from scurry.state.slot_store import SlotStore
 from scurry.state.table import pack_record, prefix_of, unpack_record, window_form
 from scurry.windowing.assigners import MergingWindowAssigner
@@ -151,6 +151,7 @@ class MergingWindows:
         self.of_key(key).remove(window, self._ordered)
         self._touched.add(key)
 
+    @in_groups
     def changes(self) -> Iterator[Change]:
         """What changed since the last commit, as bytes."""
         for key in self._touched:

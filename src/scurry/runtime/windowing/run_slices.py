@@ -23,7 +23,7 @@ from scurry.functions.window_aggregates import Aggregates
 from scurry.runtime.windowing import slices
 from scurry.runtime.windowing.slices import SliceTable, row_of
 from scurry.state.encoding import IMMUTABLE
-from scurry.state.journal import Change
+from scurry.state.journal import Change, in_groups
 from scurry.state.slot_store import SlotStore
 from scurry.state.table import MISSING, pack_record
 from scurry.windowing.spec import WindowSpec
@@ -149,6 +149,7 @@ class RunSlices(SliceTable):
         if start in self._partial:
             self.open(start)
 
+    @in_groups
     def changes(self) -> Iterator[Change]:
         yield from self._deletions()
         for start, keys in self._touched.items():

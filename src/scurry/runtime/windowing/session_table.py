@@ -19,7 +19,7 @@ from typing import Any
 
 from scurry.runtime.windowing.slices import row_of
 from scurry.state.encoding import IMMUTABLE
-from scurry.state.journal import Change
+from scurry.state.journal import Change, in_groups
 from scurry.state.slot_store import SlotStore
 from scurry.state.table import MISSING, pack_record, prefix_of, unpack_record
 
@@ -227,6 +227,7 @@ class SessionTable:
         if type(session.held) not in IMMUTABLE and not session.changed:
             self.change(sessions, session)
 
+    @in_groups
     def changes(self) -> Iterator[Change]:
         """What changed since the last commit, as bytes."""
         for address in self._gone:

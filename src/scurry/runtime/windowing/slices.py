@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from scurry.state.encoding import IMMUTABLE
-from scurry.state.journal import Change
+from scurry.state.journal import Change, in_groups
 from scurry.state.rescaling import by_key_group
 from scurry.state.slot_store import SlotStore
 from scurry.state.table import pack_record, prefix_of, unpack_record
@@ -79,6 +79,7 @@ class SliceIndex(ABC):
     def _forget_slice(self, start: int) -> None: ...
 
     @abstractmethod
+    @in_groups
     def changes(self) -> Iterator[Change]:
         """What changed since the last commit, as bytes."""
 
@@ -205,6 +206,7 @@ class ElementSlices(SliceTable):
         self._fresh.pop(start, None)
         self._held.pop(start, None)
 
+    @in_groups
     def changes(self) -> Iterator[Change]:
         yield from self._deletions()
         epoch = self._slot.epoch.to_bytes(8, "big")
@@ -277,6 +279,7 @@ class ValueSlices(SliceTable):
         if type(self.values[start][key]) not in IMMUTABLE:
             self.touched[start][key] = None
 
+    @in_groups
     def changes(self) -> Iterator[Change]:
         yield from self._deletions()
         name, prefix = self.name, self.prefix

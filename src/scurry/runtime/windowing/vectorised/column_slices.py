@@ -25,7 +25,7 @@ from scurry.runtime.windowing.vectorised.partials import (
     take,
     unpack_columns,
 )
-from scurry.state.journal import Change
+from scurry.state.journal import Change, in_groups
 from scurry.state.rescaling import Piece, Shares
 from scurry.state.slot_store import SlotStore
 
@@ -158,6 +158,7 @@ class ColumnSlices(CodedKeys, SliceIndex):
         self._fresh.pop(start, None)
         self._sizes.pop(start, None)
 
+    @in_groups
     def changes(self) -> Iterator[Change]:
         yield from self._deletions()
         epoch = self._slot.epoch.to_bytes(8, "big")

@@ -24,7 +24,7 @@ from scurry.runtime.windowing.vectorised.partials import (
     concat,
     take,
 )
-from scurry.state.journal import Change
+from scurry.state.journal import Change, in_groups
 from scurry.state.slot_store import SlotStore
 
 #: Ends are stored in spans of at least this many milliseconds.
@@ -144,6 +144,7 @@ class SessionColumns(CodedKeys, SliceIndex):
     def _forget_slice(self, start: int) -> None:
         """Nothing in memory is held by span."""
 
+    @in_groups
     def changes(self) -> Iterator[Change]:
         yield from self._deletions()
         changed = self.open.take(self.open.dirty)
