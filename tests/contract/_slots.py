@@ -62,5 +62,11 @@ class ClockedSlot:
     def log_bytes(self) -> int:
         return sum(map(len, self.journal.entries.values()))
 
+    def checkpoint_bytes(self) -> int:
+        return self.log_bytes() + self.store.records.large_bytes
+
+    def size(self) -> int:
+        return int(self.local.size) + self.store.records.large_bytes
+
     def records(self) -> int:
         return self.store.entries

@@ -174,6 +174,12 @@ def local(request: Any, tmp_path: Path) -> Any:
     return SETTINGS[request.param].local_store(tmp_path / "a")
 
 
+@pytest.fixture(params=["disk", "memory"])
+def logged(request: Any, tmp_path: Path) -> Any:
+    """A store of tables that are in the log, whatever becomes of them."""
+    return SETTINGS[request.param].local_store(tmp_path / "a")
+
+
 def test_the_log_is_compacted_and_still_complete(
     local: Any, tmp_path: Path, monkeypatch: Any
 ) -> None:
@@ -228,11 +234,11 @@ def test_a_zombie_that_commits_late_is_not_believed(local: Any) -> None:
     assert later.table("op", "v", bulk=True).load("k") == "retry"
 
 
-def test_a_compaction_is_spread_over_commits(local: Any, tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_compaction_is_spread_over_commits(logged: Any, monkeypatch: Any) -> None:
     """Keys come, change and go while a cycle is under way; a rebuild finds what a dict holds."""
     monkeypatch.setattr(slot_store, "_LEAST_SLICE", 500)
     random = Random(7)
-    store = SlotStore(local, 128, small_log=2000)
+    store = SlotStore(logged, 128, small_log=2000)
     journal, truth = MemoryJournal(), dict[int, str]()
     written, cycling = [], 0
     for batch in range(300):
@@ -288,8 +294,8 @@ def test_memory_is_bounded_by_the_cache_and_the_batch(local: Any) -> None:
     assert len(dict(table.items())) == 4050
 
 
-def test_a_rebuild_says_how_far_it_is(local: Any) -> None:
-    journal, store = MemoryJournal(), SlotStore(local, 128)
+def test_a_rebuild_says_how_far_it_is(logged: Any) -> None:
+    journal, store = MemoryJournal(), SlotStore(logged, 128)
     for key in range(5):
         store.begin(journal)
         table = store.table("op", "v", bulk=True)

@@ -249,18 +249,19 @@ def test_incremental_cleanup_deletes_what_nobody_comes_back_to(
         write(state(key), 7, 0)
     slot.commit()
     assert slot.records() == 3000
-    full = slot.local.size
+    full = slot.size()
     slot.now = TTL
     for batch in range(4):
         write(state("other"), 7, 0)
         slot.commit()
         assert slot.records() <= max(1, 3001 - 1000 * (batch + 1)) + 4
     assert slot.records() <= 4
-    assert slot.local.size < full / 10
+    assert slot.size() < full / 10
 
 
-def test_compaction_deletes_what_has_expired(tmp_path: Path) -> None:
-    slot = ClockedSlot(tmp_path / "s", small_log=5000)
+@pytest.mark.parametrize("backend", ["disk", "runs"])
+def test_compaction_deletes_what_has_expired(backend: str, tmp_path: Path) -> None:
+    slot = ClockedSlot(tmp_path / "s", backend, small_log=5000)
     descriptor = ValueStateDescriptor("s")
     descriptor.enable_time_to_live(
         config(disable_cleanup_in_background=(), cleanup_full_snapshot=())
@@ -268,14 +269,14 @@ def test_compaction_deletes_what_has_expired(tmp_path: Path) -> None:
     for key in range(2000):
         slot.open("get_state", descriptor, key).update(f"value {key * 7919}")
     slot.commit()
-    full = slot.log_bytes()
+    full = slot.checkpoint_bytes()
     slot.now = TTL
     sizes = []
     for batch in range(400):
         for key in range(100):
             slot.open("get_state", descriptor, ("new", key)).update(f"{batch * 7919}")
         slot.commit()
-        sizes.append((slot.records(), slot.log_bytes()))
+        sizes.append((slot.records(), slot.checkpoint_bytes()))
     assert sizes[0][0] == 2100, "nothing but compaction cleans up"
     assert sizes[-1][0] == 100
     assert sizes[-1][1] < full

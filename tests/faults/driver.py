@@ -1,7 +1,7 @@
 """The process that runs the job under fault: ``python -m tests.faults.driver ROOT MASTER``.
 
 It prints a line per micro-batch. When the job has ended it writes what Spark's state store holds to
-``ROOT/state.pickle``, restored from the log alone.
+``ROOT/state.pickle``, restored from the checkpoint alone.
 """
 
 from __future__ import annotations
@@ -19,13 +19,16 @@ from tests.faults.job import build
 from scurry.common import Configuration, RestartStrategies
 from scurry.common.fault_points import VARIABLE
 from scurry.compile.spark.class_archive import java_options
+from scurry.compile.spark.routes import route_values
 from scurry.datastream import StreamExecutionEnvironment
+from scurry.runtime.report import decode_report
 from scurry.state.journal import MemoryJournal, decode_head
 from scurry.state.list_table import ListTable
 from scurry.state.local import LocalStore
 from scurry.state.map_table import MapTable
 from scurry.state.slot_store import SlotStore
 
+SLOTS = 2
 KINDS: dict[tuple[str, str], type] = {
     ("per-key", "sums"): MapTable,
     ("per-key", "recent"): ListTable,
@@ -41,6 +44,8 @@ def main(root: Path, master: str) -> None:
         "scurry.state.local-dir": str(root / "local"),
         "scurry.batch.max-records": "150",
         "scurry.state.compact-above": "4000",
+        # value states move into runs after a while, the others stay in the log
+        "scurry.state.runs-above": "2",
         "spark.executorEnv.PYTHONPATH": os.environ["PYTHONPATH"],
         f"spark.executorEnv.{VARIABLE}": os.environ.get(VARIABLE, ""),
     }
@@ -51,7 +56,7 @@ def main(root: Path, master: str) -> None:
         settings["spark.executor.extraJavaOptions"] = " ".join(options)
         settings["spark.task.maxFailures"] = "20"
     env = StreamExecutionEnvironment.get_execution_environment(Configuration.of(settings))
-    env.set_parallelism(2)
+    env.set_parallelism(SLOTS)
     env.set_restart_strategy(RestartStrategies.fixed_delay_restart(1000, 50))
     build(env, root)
     env.on_progress(lambda p: print("batch", p.batch, p.restarts, flush=True))
@@ -70,12 +75,16 @@ def read_states(checkpoint: Path) -> dict[str, dict[str, Any]]:
         reader = session.read.format("statestore").option("operatorId", operator)
         return list(reader.option("stateVarName", name).load(f"{checkpoint}/spark").collect())
 
+    slots = {route: slot for slot, route in enumerate(route_values(SLOTS))}
     states: dict[str, dict[str, Any]] = {"per-key": {}, "per-group": {}}
     for operator in (0, 1):
         journals: dict[Any, MemoryJournal] = {}
         for row in variable(operator, "head"):
-            journals[row["key"][0]] = journal = MemoryJournal()
-            journal.put_head(decode_head(bytes(row["value"][0])))
+            head = decode_head(bytes(row["value"][0]))
+            assert head.runs, "some of the state lies in runs"
+            place = f"{decode_report(head.notes)['stage']}-{slots[row['key'][0]]}"
+            journals[row["key"][0]] = journal = MemoryJournal(checkpoint / "runs" / place)
+            journal.put_head(head)
         for row in variable(operator, "log"):
             entry, blob = row["user_map_key"][0], bytes(row["user_map_value"][0])
             journals[row["key"][0]].append(entry, blob)
@@ -89,7 +98,7 @@ def _add_slot(states: dict[str, dict[str, Any]], journal: MemoryJournal) -> None
         local = LocalStore(Path(directory))
         store = SlotStore(local, 128)
         store.begin(journal)
-        for table in local.tables():
+        for table in {*local.tables(), *store.records.large_tables}:
             uid, _, state = table.partition("\x1f")
             if uid not in states or not state:
                 continue

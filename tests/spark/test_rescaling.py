@@ -25,6 +25,7 @@ from scurry.datastream.state import (
     ValueStateDescriptor,
 )
 from scurry.datastream.window import TumblingEventTimeWindows
+from scurry.state.local import RUNS_ABOVE
 from scurry.testing import ListSink, run_local
 
 REPOSITORY = Path(__file__).parents[2]
@@ -102,9 +103,16 @@ def expected() -> Counter[tuple[Any, ...]]:
     return Counter(sink.values)
 
 
-def run(root: Path, parallelism: int, batches: int | None = None, records: int = 15) -> list[int]:
+def run(
+    root: Path,
+    parallelism: int,
+    batches: int | None = None,
+    records: int = 15,
+    runs_above: int = RUNS_ABOVE,
+) -> list[int]:
     """Run the job, to its end or for so many micro-batches at least; the numbers of these."""
     env = environment(root / "ck", records, parallelism)
+    env.get_configuration().set_integer("scurry.state.runs-above", runs_above)
     add_job(env, Numbered(root / "out"))
     seen: list[int] = []
     env.on_progress(lambda progress: seen.append(progress.batch))
@@ -122,9 +130,14 @@ def results(root: Path) -> Counter[tuple[Any, ...]]:
     return Counter(map(tuple, Numbered(root / "out").results()))
 
 
-def test_two_slots_become_three_and_then_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("runs_above", [RUNS_ABOVE, 0], ids=["in the log", "in runs"])
+def test_two_slots_become_three_and_then_one(tmp_path: Path, runs_above: int) -> None:
     (tmp_path / "out").mkdir()
-    runs = [run(tmp_path, 2, 3), run(tmp_path, 3, 3), run(tmp_path, 1)]
+    runs = [
+        run(tmp_path, parallelism, batches, runs_above=runs_above)
+        for parallelism, batches in ((2, 3), (3, 3), (1, None))
+    ]
+    assert any(tmp_path.glob("ck/generation-2/runs/*/*.keys")) == (runs_above == 0)
     numbers = [number for batches in runs for number in batches]
     assert numbers == list(range(len(numbers)))
     assert results(tmp_path) == expected()

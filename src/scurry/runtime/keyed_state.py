@@ -112,7 +112,7 @@ class KeyedRuntimeContext(RuntimeContext):
         def first() -> Any:
             codec = store.schemas.open(name, descriptor)
             sweeper = self._sweeper(name, descriptor) if codec.stamped else None
-            made = make(name, store.local, store.max_parallelism, codec=codec, sweeper=sweeper)
+            made = make(name, store.records, store.max_parallelism, codec=codec, sweeper=sweeper)
             if sweeper is not None:
                 store.sweepers[name] = sweeper
             return made
@@ -135,7 +135,7 @@ class KeyedRuntimeContext(RuntimeContext):
             since=lambda: schemas.since(name),
             begin=lambda since: schemas.begin(name, since),
         )
-        return Sweeper(name, self._store.local, expiry)
+        return Sweeper(name, self._store.records, expiry)
 
     def _value(self, descriptor: StateDescriptor) -> TableValueState:
         table, expiry = self._open(

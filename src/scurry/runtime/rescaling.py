@@ -38,6 +38,7 @@ from scurry.state.rescaling import (
 )
 from scurry.state.schemas import TABLE as SCHEMAS
 from scurry.state.schemas import Renumbering
+from scurry.state.slot_records import large_groups
 
 #: The rules of tables that are not simply by key, None for those that are seen as a whole.
 _RULES: dict[str, Rule | None] = {
@@ -87,7 +88,7 @@ def rescale_stage(
     base = max((head.next for head in heads.values()), default=0)
     notes = _notes({origin: head.notes for origin, head in heads.items()}, deal, before)
     entries = [pack(list(grouped(changes))) for changes in settled.entries]
-    bulky = tuple(sorted({table for head in heads.values() for table in head.bulky}))
+    bulky = tuple(sorted({table for head in heads.values() for table in head.runs}))
     return [SlotStart(base, *rest, bulky) for rest in zip(notes, entries, strict=True)]
 
 
@@ -105,9 +106,12 @@ def rescale_in_memory(
             share.clear()
         gathered = {}
         for slot, head in heads.items():
-            splitter = Splitter(slot, deal, _appender(shares), renumbering.get(slot))
+            numbers = renumbering.get(slot)
+            splitter = Splitter(slot, deal, _appender(shares), numbers, head.runs)
             for seq in range(head.first, head.next):
                 splitter.take(journals[slot].read(seq))
+            for group in large_groups(head, journals[slot].runs):
+                splitter.take_group(group)
             splitter.finish()
             gathered[slot] = splitter.gathered
         return gathered

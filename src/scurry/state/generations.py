@@ -1,9 +1,9 @@
 """Which files of a local store may be believed: generations and their seal.
 
-Below a store's directory lies one directory per *generation*, each a whole LMDB environment with
-its runs, and a small file, the *seal*. The seal names the generation in use and says what its files
-looked like when the last micro-batch ended: inode, size, time of change, and in which run of the
-operating system. A file that looks different was damaged, cut short, replaced, or left behind
+Below a store's directory lies one directory per *generation*, each a whole LMDB environment, and a
+small file, the *seal*. The seal names the generation in use and says what its data file looked
+like when the last micro-batch ended: inode, size, time of change, and in which run of the
+operating system. A data file that looks different was damaged, cut short, replaced, or left behind
 by a process that died while writing; reading a memory-mapped file in such a state can return
 anything or end the process, so it is not even opened. A new generation takes its place, invisible
 to other processes until it is sealed.
@@ -18,18 +18,15 @@ import functools
 import os
 import shutil
 import uuid
-import zlib
 from pathlib import Path
 
 import msgspec
 
-#: How the names of runs begin.
-RUN = "run-"
 _SEAL = "seal"
 _SEAL_BYTES = 256
 _MOST_FAILURES = 3
-#: the data file's inode, size and time of change; the lock file's inode; the same of all runs
-Look = tuple[int, int, int, int, int]
+#: the data file's inode, size and time of change; the lock file's inode
+Look = tuple[int, int, int, int]
 
 
 class Seal(msgspec.Struct, array_like=True):
@@ -118,16 +115,9 @@ def look(place: Path) -> Look | None:
     """What the files of a generation look like from outside, None if one is missing."""
     try:
         data, lock = os.stat(f"{place}/data.mdb"), os.stat(f"{place}/lock.mdb")
-        with os.scandir(place) as entries:
-            runs = sorted(entry.name for entry in entries if entry.name.startswith(RUN))
-        shown = [(name, _short(os.stat(f"{place}/{name}"))) for name in runs]
     except OSError:
         return None
-    return *_short(data), lock.st_ino, zlib.crc32(repr(shown).encode())
-
-
-def _short(found: os.stat_result) -> tuple[int, int, int]:
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return data.st_ino, data.st_size, data.st_mtime_ns, lock.st_ino
 
 
 @functools.cache

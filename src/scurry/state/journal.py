@@ -1,25 +1,31 @@
-"""The delta log: the truth about a slot's state, as an append-only sequence of blobs.
+"""The delta log: the truth about a slot's state, as an append-only sequence of blobs, and runs.
 
 A :class:`Journal` is where the blobs live. On Spark it is three variables in the state store of
 the stage's operator; in the test harness it is a dict. Everything above it, delta encoding,
 compaction, lineage, is the same in both.
 
 A *delta* is the list of changes a slot made in one micro-batch: ``(table, key, record)`` triples,
-``record`` being None for a removal. A *snapshot* is the same thing holding everything alive.
+``record`` being None for a removal. A *snapshot* is the same thing holding everything alive. Tables
+that are large are not in the log: the head names their files (:mod:`scurry.state.slot_records`).
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import tempfile
+import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby, islice
 from operator import itemgetter
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 import msgspec
 import pyarrow as pa
+
+from scurry.state.runs import TableInfo
 
 Change = tuple[str, bytes, bytes | None]
 #: Changes of one table: its name, keys, records.
@@ -43,8 +49,14 @@ class Head(msgspec.Struct, array_like=True):
     cycle_bytes: int = 0
     slice_bytes: int = 0
     cursor: tuple[str, bytes] = ("", b"")
-    #: tables that are large and read for many keys at once
+    #: tables that were large before the job was rescaled
     bulky: tuple[str, ...] = ()
+    #: how many commits there were
+    number: int = 0
+    #: large tables, which are not in the log but in runs
+    runs: dict[str, TableInfo] = {}
+    #: runs that are of no more use, with the number of the commit that replaced them
+    dead: list[tuple[int, str]] = []
 
 
 #: The longest key that a store takes.
@@ -75,17 +87,16 @@ class RecordReader(Protocol):
     def scan(self, table: str, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """Keys and records of a table in the order of their keys, from ``start`` on."""
 
-    @property
-    def bulky(self) -> set[str]:
-        """Tables that are read for many keys at once; a store may hold them in another way."""
-
-    def in_runs(self, table: str) -> bool:
-        """Whether reading a single record of a table takes long."""
-
 
 class Journal(ABC):
     """Durable storage of one slot's log. All of it becomes visible together, at the commit of the
     micro-batch, or not at all."""
+
+    @property
+    @abstractmethod
+    def runs(self) -> Path:
+        """The directory of the slot's runs, which need not exist. A file in it counts as written
+        if the head names it."""
 
     @abstractmethod
     def head(self) -> Head | None:
@@ -108,12 +119,24 @@ class Journal(ABC):
         """Forget an entry."""
 
 
-class MemoryJournal(Journal):
-    """A journal in a dict, for tests and the harness."""
+@functools.cache
+def _scratch() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="scurry-runs-")
 
-    def __init__(self) -> None:
+
+class MemoryJournal(Journal):
+    """A journal in a dict, for tests and the harness; runs are files all the same."""
+
+    def __init__(self, runs: Path | None = None) -> None:
         self.entries: dict[int, bytes] = {}
         self._head: bytes | None = None
+        self._runs = runs
+
+    @property
+    def runs(self) -> Path:
+        if self._runs is None:
+            self._runs = Path(_scratch().name, uuid.uuid4().hex)
+        return self._runs
 
     def head(self) -> Head | None:
         return None if self._head is None else decode_head(self._head)
@@ -158,12 +181,8 @@ def pack(groups: list[Group]) -> bytes:
 
 def unpack_groups(blob: bytes) -> list[Group]:
     """The delta behind :func:`pack`'s blob, by runs of changes of one table."""
-    return _groups.decode(_codec.decompress(blob[8:], raw_size(blob), asbytes=True))
-
-
-def raw_size(blob: bytes) -> int:
-    """How many bytes a delta has before compression."""
-    return int.from_bytes(blob[:8], "little")
+    size = int.from_bytes(blob[:8], "little")
+    return _groups.decode(_codec.decompress(blob[8:], size, asbytes=True))
 
 
 def grouped(changes: Iterable[Change]) -> Iterator[Group]:

@@ -1,4 +1,4 @@
-"""The local store: one LMDB per slot, beside the worker, and runs for what is too large for it.
+"""The local store: one LMDB per slot, beside the worker.
 
 LMDB is memory-mapped and safe to share between processes, so whichever Python worker of the host
 gets a slot next finds the slot's state where the last one left it. The store is a cache: it
@@ -9,40 +9,35 @@ rebuilt from the journal. Nothing is ever synced to disk; losing it costs a rebu
 Records live under ``table-number + key``; a table is one named state of one operator. Keys longer
 than LMDB takes are replaced by their digest, the full key standing in the record.
 
-A table that is read in bulk, and of which a micro-batch changes many records among very many, moves
-out of the tree into runs (:mod:`scurry.state.runs`). Which files these are is written in LMDB, in
-the same transaction as everything else, so a reader sees them change all at once or not at all.
+A tree rewrites a page for every record that changes. A table of which a micro-batch changes many
+records among very many is therefore better kept in runs (:mod:`scurry.state.slot_records`).
 """
 
 from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import cast
 
 import lmdb
-import msgspec
 
 from scurry.common.errors import JobError
 from scurry.state.generations import Generations, look
 from scurry.state.journal import Group, in_blocks, stored_key, stored_keys
-from scurry.state.runs import WIDEST, RunTable, TableInfo
 
 _LINEAGE = b"\x00lineage"
 #: the lineage of a store that two attempts at the same work have written to
 _TORN = b""
 _TABLE_NAMES = b"\x00table:"
-_RUNS = b"\x00runs:"
 _FIRST_MAP_BYTES = 64 << 20
 #: Records of a store above which its tables may become runs, and the share of them, as so many to
 #: one, that a micro-batch has to change for it.
 RUNS_ABOVE = 200_000
 _RUNS_SHARE = 50
-_MOVED_AT_ONCE = 65_536
-_infos = msgspec.msgpack.Decoder(TableInfo)
+#: A table with longer keys than this is kept here.
+_WIDEST = 96
 
 
 class LocalStore:
@@ -53,10 +48,7 @@ class LocalStore:
 
     def __init__(self, path: Path, runs_above: int = RUNS_ABOVE) -> None:
         self.path = path
-        #: tables that are read for many keys at once
-        self.bulky: set[str] = set()
         self._runs_above = runs_above
-        self._runs: dict[str, RunTable] = {}
         self._numbers: dict[str, bytes] = {}
         self._read: lmdb.Transaction | None = None
         self._env: lmdb.Environment | None = None
@@ -95,7 +87,7 @@ class LocalStore:
 
     def _switch(self, place: Path) -> None:
         self._release()
-        self._numbers, self._runs = {}, {}
+        self._numbers = {}
         try:
             self._env, self._place = _open(place), place
         except lmdb.Error:
@@ -131,16 +123,6 @@ class LocalStore:
         self._numbers = {
             name.decode(): number for name, number in _listed(self._read, _TABLE_NAMES)
         }
-        open_runs, self._runs = self._runs, {}
-        try:
-            for name, info in _listed(self._read, _RUNS):
-                table = name.decode()
-                known = open_runs.get(table)
-                self._runs[table] = RunTable.open(self._place, _infos.decode(info), known)
-        except FileNotFoundError:
-            # another attempt at the same work has committed since, and merged these runs
-            self.reset()
-            self.begin()
 
     def end(self) -> None:
         """Stop reading."""
@@ -161,8 +143,6 @@ class LocalStore:
 
     def get(self, table: str, key: bytes) -> bytes | None:
         """A record, None if there is none."""
-        if table in self._runs:
-            return self._runs[table].get_many([stored_key(key)])[0]
         number = self._numbers.get(table)
         if number is None:
             return None
@@ -171,8 +151,6 @@ class LocalStore:
 
     def get_many(self, table: str, keys: list[bytes]) -> list[bytes | None]:
         """The records of many keys."""
-        if table in self._runs:
-            return self._runs[table].get_many(stored_keys(keys))
         number = self._numbers.get(table)
         if number is None:
             return [None] * len(keys)
@@ -181,47 +159,50 @@ class LocalStore:
 
     def scan(self, table: str, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """Keys and records of a table in the order of their keys, from ``start`` on."""
-        self._reader()
-        if table in self._runs:
-            yield from self._runs[table].scan(start)
-            return
+        transaction = self._reader()
         number = self._numbers.get(table)
         if number is not None:
-            yield from _listed(self._reader(), number, start)
+            yield from _listed(transaction, number, start)
 
     def tables(self) -> list[str]:
         """The names of all tables."""
         self._reader()
         return list(self._numbers)
 
-    def in_runs(self, table: str) -> bool:
-        """Whether a table is so large that it should only be read in bulk."""
-        return table in self._runs
+    def outgrown_by(self, keys: list[bytes]) -> bool:
+        """Whether a table with changes at ``keys`` is better kept in runs."""
+        entries = self.entries
+        return (
+            entries >= self._runs_above
+            and len(keys) * _RUNS_SHARE >= entries
+            and max(map(len, keys), default=0) <= _WIDEST
+        )
 
     @property
     def entries(self) -> int:
         """How many records there are, in all tables."""
-        bookkeeping = 1 + len(self._numbers) + len(self._runs)
-        in_tree = max(0, int(self._environment.stat()["entries"]) - bookkeeping)
-        return in_tree + sum(table.live for table in self._runs.values())
+        bookkeeping = 1 + len(self._numbers)
+        return max(0, int(self._environment.stat()["entries"]) - bookkeeping)
 
     @property
     def size(self) -> int:
         """How many bytes the records take on disk, bookkeeping included, free pages not."""
         found = self._environment.stat()
         pages = found["branch_pages"] + found["leaf_pages"] + found["overflow_pages"]
-        in_runs = sum(table.size for table in self._runs.values())
-        return int(pages * found["psize"]) + in_runs
+        return int(pages * found["psize"])
 
     def blocks(self, table: str, start: bytes = b"") -> Iterator[tuple[list[bytes], list[bytes]]]:
         """What :meth:`scan` finds, many at a time."""
-        self._reader()
-        if table in self._runs:
-            return self._runs[table].blocks(start)
         return in_blocks(self.scan(table, start))
 
-    def apply(self, changes: list[Group], base: bytes | None, lineage: bytes) -> bool:
-        """Write ``changes`` and ``lineage`` in one transaction.
+    def apply(
+        self,
+        changes: list[Group],
+        base: bytes | None,
+        lineage: bytes,
+        emptied: Collection[str] = (),
+    ) -> bool:
+        """Remove the tables ``emptied``, and write ``changes`` and ``lineage``, in one transaction.
 
         Returns False, leaving the store torn, with the lineage of no commit, when it no longer
         holds ``base``: another attempt at the same work got in between, so what was read may not
@@ -231,67 +212,27 @@ class LocalStore:
         known = dict(self._numbers)
         while True:
             try:
-                return self._write(changes, base, lineage)
+                return self._write(changes, base, lineage, emptied)
             except lmdb.MapFullError:
                 self._numbers = dict(known)
                 self._environment.set_mapsize(self._environment.info()["map_size"] * 2)
             except lmdb.MapResizedError:
                 self._environment.set_mapsize(0)
 
-    def _write(self, changes: list[Group], base: bytes | None, lineage: bytes) -> bool:
-        made: dict[str, RunTable] = {}
-        try:
-            with self._environment.begin(write=True) as txn:
-                if txn.get(_LINEAGE) != base:
-                    txn.put(_LINEAGE, _TORN)
-                    return False
-                for table, whole_keys, records in changes:
-                    number = self._number(txn, table)
-                    keys = stored_keys(whole_keys)
-                    runs = made.get(table) or self._runs.get(table)
-                    if runs is None and self._outgrows(txn, table, keys):
-                        runs = made[table] = self._moved_out(txn, number)
-                    if runs is None:
-                        _put_all(txn, number, keys, records)
-                    else:
-                        changed = runs.with_changes(keys, records)
-                        if table in made:
-                            runs.discard(changed)
-                        made[table] = changed
-                for table, runs in made.items():
-                    txn.put(_RUNS + table.encode(), msgspec.msgpack.encode(runs.info))
-                txn.put(_LINEAGE, lineage)
-        except BaseException:
-            for table, runs in made.items():
-                runs.discard(self._runs.get(table) or RunTable(self._place))
-            raise
-        for table, runs in made.items():
-            if table in self._runs:
-                self._runs[table].discard(runs)
-        self._runs.update(made)
+    def _write(
+        self, changes: list[Group], base: bytes | None, lineage: bytes, emptied: Collection[str]
+    ) -> bool:
+        with self._environment.begin(write=True) as txn:
+            if txn.get(_LINEAGE) != base:
+                txn.put(_LINEAGE, _TORN)
+                return False
+            for table in emptied:
+                if table in self._numbers:
+                    _remove_all(txn, self._numbers[table])
+            for table, keys, records in changes:
+                _put_all(txn, self._number(txn, table), stored_keys(keys), records)
+            txn.put(_LINEAGE, lineage)
         return True
-
-    def _outgrows(self, txn: lmdb.Transaction, table: str, keys: list[bytes]) -> bool:
-        """Whether a table about to be changed at ``keys`` should become runs."""
-        entries = int(txn.stat()["entries"])
-        return (
-            table in self.bulky
-            and entries >= self._runs_above
-            and len(keys) * _RUNS_SHARE >= entries
-            and max(map(len, keys)) <= WIDEST
-        )
-
-    def _moved_out(self, txn: lmdb.Transaction, number: bytes) -> RunTable:
-        """The records of a table, taken out of the tree, some at a time."""
-        runs = RunTable(self._place)
-        while found := list(islice(_listed(txn, number), _MOVED_AT_ONCE)):
-            keys, records = zip(*found, strict=True)
-            for key in keys:
-                txn.delete(number + key)
-            longer = runs.with_changes(list(keys), records)
-            runs.discard(longer)
-            runs = longer
-        return runs
 
     def _number(self, txn: lmdb.Transaction, table: str) -> bytes:
         number = self._numbers.get(table)
@@ -335,6 +276,13 @@ def _put_all(
             delete(number + key)
         else:
             put(number + key, record)
+
+
+def _remove_all(txn: lmdb.Transaction, number: bytes) -> None:
+    with txn.cursor() as cursor:
+        there = cursor.set_range(number)
+        while there and bytes(cursor.key()).startswith(number):
+            there = cursor.delete()
 
 
 def _open(place: Path) -> lmdb.Environment:

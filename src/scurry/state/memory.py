@@ -8,7 +8,7 @@ this store suits executors with one core, tests, and state that is small.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from scurry.state.journal import Group, in_blocks, stored_key, stored_keys
@@ -36,7 +36,6 @@ class MemoryStore:
         self.path = path
         self._tables: dict[str, _Table] = {}
         self._lineage: bytes | None = None
-        self.bulky: set[str] = set()
 
     def check(self) -> None:
         """Start a micro-batch."""
@@ -78,8 +77,8 @@ class MemoryStore:
         for at in range(bisect_left(keys, start) if start else 0, len(keys)):
             yield keys[at], found.records[keys[at]]
 
-    def in_runs(self, table: str) -> bool:
-        """All records are found at once."""
+    def outgrown_by(self, keys: list[bytes]) -> bool:
+        """What is here is here because it was asked for."""
         return False
 
     def tables(self) -> list[str]:
@@ -101,14 +100,22 @@ class MemoryStore:
         """What :meth:`scan` finds, many at a time."""
         return in_blocks(self.scan(table, start))
 
-    def apply(self, changes: list[Group], base: bytes | None, lineage: bytes) -> bool:
-        """Write ``changes`` and ``lineage``.
+    def apply(
+        self,
+        changes: list[Group],
+        base: bytes | None,
+        lineage: bytes,
+        emptied: Collection[str] = (),
+    ) -> bool:
+        """Remove the tables ``emptied``, and write ``changes`` and ``lineage``.
 
         Returns False, leaving the store torn (without lineage), when it no longer holds ``base``.
         """
         if self._lineage != base:
             self._lineage = None
             return False
+        for name in emptied:
+            self._tables.pop(name, None)
         for name, keys, records in changes:
             table = self._tables.setdefault(name, _Table())
             for key, record in zip(stored_keys(keys), records, strict=True):

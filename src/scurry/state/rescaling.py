@@ -4,7 +4,8 @@ A journal is a sequence of changes, and every change belongs to a key group, to 
 table that has to be seen as a whole. So journals are dealt out without being replayed: their
 entries are read in order, each change goes to the slot that will own it, and what comes out are
 journals that hold the same state once somebody replays them. Nothing but the entry at hand and the
-entries being filled is in memory.
+entries being filled is in memory. Large tables, which are not in the journals, are dealt out the
+same way, as if they had just been written.
 
 Each kind of table has a *rule*, which says for its records where they go. A table whose records
 mean something only together, such as the lists that functions keep beside keys, has none: it is
@@ -14,7 +15,7 @@ mean something only together, such as the lists that functions keep beside keys,
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Protocol
@@ -23,11 +24,12 @@ from scurry.common.keys import slot_of_group
 from scurry.state.journal import (
     CHUNK_BYTES,
     Change,
+    Group,
     Head,
     Journal,
+    bytes_of,
     grouped,
     pack,
-    raw_size,
     unpack_groups,
 )
 from scurry.state.operator_state import redistribute_records
@@ -122,8 +124,10 @@ class Splitter:
         deal: Deal,
         write: Callable[[int, bytes], None],
         renumbering: Renumbering | None = None,
+        large: Collection[str] = (),
     ) -> None:
         self.origin = origin
+        self._large = large
         self.gathered: Gathered = {}
         self._deal = deal
         self._write = write
@@ -133,23 +137,29 @@ class Splitter:
         self._ways: dict[str, tuple[Rule | None, Shares]] = {}
 
     def take(self, blob: bytes) -> None:
-        """The next entry of the journal."""
-        for table, keys, records in unpack_groups(blob):
-            way = self._ways.get(table)
-            if way is None:
-                way = self._deal.rule_of(table), self._deal.shares(table, self.origin)
-                self._ways[table] = way
-            rule, shares = way
-            if rule is None:
-                self._gather(table, keys, records)
-                continue
-            numbers = self._renumbering.get(table)
-            if numbers is not None:
-                records = [None if r is None else renumbered(r, numbers) for r in records]
-            waiting = self._waiting
-            for slot, key, record in rule(keys, records, shares):
-                waiting[slot].append((table, key, record))
-        self._bytes += raw_size(blob)
+        """The next entry of the journal. What it says of ``large`` tables is out of date."""
+        for group in unpack_groups(blob):
+            if group[0] not in self._large:
+                self.take_group(group)
+
+    def take_group(self, group: Group) -> None:
+        """Changes of one table, or what is in it."""
+        table, keys, records = group
+        way = self._ways.get(table)
+        if way is None:
+            way = self._deal.rule_of(table), self._deal.shares(table, self.origin)
+            self._ways[table] = way
+        rule, shares = way
+        if rule is None:
+            self._gather(table, keys, records)
+            return
+        numbers = self._renumbering.get(table)
+        if numbers is not None:
+            records = [None if r is None else renumbered(r, numbers) for r in records]
+        waiting = self._waiting
+        for slot, key, record in rule(keys, records, shares):
+            waiting[slot].append((table, key, record))
+        self._bytes += bytes_of(group)
         if self._bytes >= _WAITING_BYTES:
             self.finish()
 

@@ -15,9 +15,11 @@ may be deleted while another process still reads them.
 from __future__ import annotations
 
 import mmap
+import os
+import sys
 import uuid
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -27,8 +29,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from scurry.state.generations import RUN
 
 #: A table with longer keys than this is left to LMDB.
 WIDEST = 96
@@ -40,10 +40,49 @@ _ALIKE = 4
 #: Rows for each record that is alive, above which all runs are merged, unless they are few.
 _MOST_DEAD = 3
 _FEW = 1000
+#: Commits after which all runs are merged if records can be condemned: old runs have them, too.
+_FULL_EVERY = 64
 
 Rows = npt.NDArray[np.bytes_]
 Positions = npt.NDArray[np.intp]
 Columns = tuple[Rows, pa.LargeBinaryArray]
+
+
+class RunDirectory:
+    """Where the runs of a slot lie. The name of a run begins with the number of the commit that it
+    is written for."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        #: the number in the names of runs that are written from now on
+        self.commit = 0
+        #: bytes written so far
+        self.written = 0
+
+    def new_name(self) -> str:
+        """The name of a new run."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        return f"{self.commit:012d}-{uuid.uuid4().hex[:12]}"
+
+    def files(self, name: str) -> list[Path]:
+        """The files of a run."""
+        return [self.path / f"{name}{suffix}" for suffix in _SUFFIXES]
+
+    def listed(self) -> set[tuple[int, str]]:
+        """The numbers and names of all runs, whole or not."""
+        if not self.path.exists():
+            return set()
+        return {(self.number_of(name), name.partition(".")[0]) for name in os.listdir(self.path)}
+
+    @staticmethod
+    def number_of(name: str) -> int:
+        """The number that a run's name begins with."""
+        return int(name.partition("-")[0])
+
+    def delete(self, name: str) -> None:
+        """Remove a run; who has it open keeps it."""
+        for file in self.files(name):
+            file.unlink(missing_ok=True)
 
 
 class RunInfo(NamedTuple):
@@ -65,14 +104,16 @@ class TableInfo(msgspec.Struct, array_like=True):
 class Run:
     """One run, open for reading."""
 
-    def __init__(self, place: Path, info: RunInfo) -> None:
+    def __init__(self, place: RunDirectory, info: RunInfo) -> None:
         self.info = info
-        keys, ends, data = (_mapped(place / f"{info.name}{suffix}") for suffix in _SUFFIXES)
-        self.keys: Rows = np.frombuffer(keys, dtype=f"S{info.width + 2}")
+        keys, ends, data = map(_mapped, place.files(info.name))
+        width = info.width + 2
+        whole = len(keys) == info.rows * width and len(ends) == (info.rows + 1) * 8
+        if not whole or len(data) != int.from_bytes(ends[-8:], sys.byteorder):
+            raise OSError(f"{info.name} is not as long as it should be")
+        self.keys: Rows = np.frombuffer(keys, dtype=f"S{width}")
         self.ends: npt.NDArray[np.int64] = np.frombuffer(ends, dtype=np.int64)
         buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
-        if len(self.keys) != info.rows or len(self.ends) != info.rows + 1:
-            raise OSError(f"{place / info.name} is not as long as it should be")
         self.records = pa.LargeBinaryArray.from_buffers(pa.large_binary(), info.rows, buffers)
 
     def find(self, wanted: Rows) -> tuple[Positions, npt.NDArray[np.bool_]]:
@@ -81,22 +122,19 @@ class Run:
         found[found == len(self.keys)] = 0
         return found, self.keys[found] == wanted
 
-    def delete(self, place: Path) -> None:
-        """Remove the files; who has them open keeps them."""
-        for suffix in _SUFFIXES:
-            (place / f"{self.info.name}{suffix}").unlink(missing_ok=True)
-
 
 class RunTable:
     """A table that consists of runs."""
 
-    def __init__(self, place: Path, runs: list[Run] | None = None, live: int = 0) -> None:
+    def __init__(self, place: RunDirectory, runs: list[Run] | None = None, live: int = 0) -> None:
         self._place = place
         self._runs = runs or []
         self.live = live
+        #: condemned records that were left out of it when it was made
+        self.taken_out = 0
 
     @classmethod
-    def open(cls, place: Path, info: TableInfo, known: Self | None = None) -> Self:
+    def open(cls, place: RunDirectory, info: TableInfo, known: Self | None = None) -> Self:
         """The table that ``info`` describes; runs that ``known`` has open need not be opened."""
         open_runs = {} if known is None else {run.info: run for run in known._runs}
         return cls(place, [open_runs.get(i) or Run(place, i) for i in info.runs], info.live)
@@ -171,9 +209,14 @@ class RunTable:
             if skip < len(keys):
                 yield keys[skip:], records[skip:]
 
-    def with_changes(self, keys: list[bytes], records: Sequence[bytes | None]) -> RunTable:
+    def with_changes(
+        self,
+        keys: list[bytes],
+        records: Sequence[bytes | None],
+        condemned: Callable[[bytes], bool] | None = None,
+    ) -> RunTable:
         """The table after ``records`` were written under ``keys``; None removes. This one stays as
-        it is; call :meth:`discard` on the one that is of no more use."""
+        it is, with its files. Records that are ``condemned`` are left out where runs are merged."""
         longest = max(map(len, keys))
         older, width = self, max(self._width, _rounded(longest))
         if self._runs and width > self._width:
@@ -187,18 +230,13 @@ class RunTable:
         rows, content = rows[order], content.take(pa.array(order))
         live = self.live - older._existing(rows) + int(_not_empty(content).sum())
         added = RunTable(self._place, _opened(self._place, width, [(rows, content)]))
-        kept = _compacted(self._place, [*older._runs, *added._runs], live)
-        changed = RunTable(self._place, kept, live)
+        merge = _Merge(self._place, condemned)
+        kept = merge.compacted([*older._runs, *added._runs], live)
+        changed = RunTable(self._place, kept, live - merge.taken_out)
+        changed.taken_out = merge.taken_out
         for made in {older, added} - {self}:
-            made.discard(changed)
+            _discard(self._place, made._runs, kept)
         return changed
-
-    def discard(self, kept: RunTable) -> None:
-        """Delete the runs that ``kept`` does not have."""
-        names = {run.info for run in kept._runs}
-        for run in self._runs:
-            if run.info not in names:
-                run.delete(self._place)
 
 
 def rows_of(keys: list[bytes], width: int) -> Rows:
@@ -240,23 +278,62 @@ def _not_empty(records: pa.LargeBinaryArray) -> npt.NDArray[np.bool_]:
     return np.asarray(lengths > 0)
 
 
-def _compacted(place: Path, runs: list[Run], live: int) -> list[Run]:
-    """``runs`` with the last ones merged, if there are several of about one size, or all of them,
-    if little of what they hold is alive."""
-    if sum(run.info.rows for run in runs) > _MOST_DEAD * live + _FEW:
-        first = 0
-    else:
-        alike = takewhile(lambda run: run.info.rows <= 2 * runs[-1].info.rows, reversed(runs))
-        first = len(runs) - len(list(alike))
-        if len(runs) - first < _ALIKE:
-            return runs
-    merged = _merged(runs[first:], keep_removed=first > 0)
-    made = _opened(place, runs[first].info.width, merged)
-    if not first:
-        return made
-    compacted = _compacted(place, [*runs[:first], *made], live)
-    RunTable(place, made).discard(RunTable(place, compacted))
-    return compacted
+def _discard(place: RunDirectory, made: list[Run], kept: list[Run]) -> None:
+    """Delete runs that were made on the way and are not ``kept``."""
+    names = {run.info.name for run in kept}
+    for run in made:
+        if run.info.name not in names:
+            place.delete(run.info.name)
+
+
+class _Merge:
+    """Merges runs where that is due, and counts the records that it leaves out as condemned."""
+
+    def __init__(self, place: RunDirectory, condemned: Callable[[bytes], bool] | None) -> None:
+        self.taken_out = 0
+        self._place = place
+        self._condemned = condemned
+
+    def compacted(self, runs: list[Run], live: int) -> list[Run]:
+        """``runs`` with the last ones merged, if there are several of about one size, or all of
+        them, if little of what they hold is alive, or to find the condemned."""
+        due = self._condemned is not None and self._place.commit % _FULL_EVERY == 0
+        if due or sum(run.info.rows for run in runs) > _MOST_DEAD * live + _FEW:
+            first = 0
+        else:
+            alike = takewhile(lambda run: run.info.rows <= 2 * runs[-1].info.rows, reversed(runs))
+            first = len(runs) - len(list(alike))
+            if len(runs) - first < _ALIKE:
+                return runs
+        merged = _merged(runs[first:], keep_removed=True)
+        if self._condemned is not None:
+            merged = map(self._spared, merged)
+        if not first:
+            merged = map(_without_removed, merged)
+        made = _opened(self._place, runs[first].info.width, merged)
+        if not first:
+            return made
+        compacted = self.compacted([*runs[:first], *made], live)
+        _discard(self._place, made, compacted)
+        return compacted
+
+    def _spared(self, columns: Columns) -> Columns:
+        """Condemned records become removals: older runs may have others under their keys."""
+        assert self._condemned is not None
+        rows, records = columns
+        content = records.to_pylist()
+        gone = [bool(record) and self._condemned(record) for record in content]
+        if not any(gone):
+            return columns
+        self.taken_out += sum(gone)
+        left = [b"" if dead else record for dead, record in zip(gone, content, strict=True)]
+        return rows, pa.array(left, pa.large_binary())
+
+
+def _without_removed(columns: Columns) -> Columns:
+    rows, records = columns
+    there = _not_empty(records)
+    return columns if there.all() else (rows[there], records.filter(pa.array(there)))
 
 
 def _merged(
@@ -287,21 +364,21 @@ def _merged(
             order = order[_firsts(rows[order])]
             rows, records = rows[order], records.take(pa.array(order))
         if not keep_removed:
-            there = _not_empty(records)
-            if not there.all():
-                rows, records = rows[there], records.filter(pa.array(there))
+            rows, records = _without_removed((rows, records))
         if len(rows):
             yield rows, records
         places = ends
 
 
-def _opened(place: Path, width: int, content: Iterable[Columns]) -> list[Run]:
+def _opened(place: RunDirectory, width: int, content: Iterable[Columns]) -> list[Run]:
     """A run of ``content``, written and opened; none if there is nothing in it."""
-    name, count, size = f"{RUN}{uuid.uuid4().hex[:12]}", 0, 0
-    paths = [place / f"{name}{suffix}" for suffix in _SUFFIXES]
+    name, count, size = place.new_name(), 0, 0
+    paths = place.files(name)
     with paths[0].open("wb") as keys, paths[1].open("wb") as ends, paths[2].open("wb") as data:
         ends.write(bytes(8))
         for rows, records in content:
+            if not len(rows):
+                continue
             offsets = np.frombuffer(records.buffers()[1], dtype=np.int64)
             offsets = offsets[records.offset : records.offset + len(records) + 1]
             first, last = int(offsets[0]), int(offsets[-1])
@@ -312,9 +389,9 @@ def _opened(place: Path, width: int, content: Iterable[Columns]) -> list[Run]:
             count += len(rows)
             size += last - first
     if not count:
-        for path in paths:
-            path.unlink()
+        place.delete(name)
         return []
+    place.written += size + count * (width + 10)
     return [Run(place, RunInfo(name, width, count))]
 
 

@@ -1,4 +1,4 @@
-"""The state of one slot: tables above, the local store beside, the journal below.
+"""The state of one slot: tables above, the local store beside, the journal and runs below.
 
 ``begin`` makes sure that the local store holds what the journal says is true, rebuilding it when
 their lineages differ. ``commit`` writes what changed to the journal and to the local store under a
@@ -10,13 +10,14 @@ A journal that has outgrown the live data is compacted in slices. A *cycle* goes
 records in order and writes a few of them to the journal with each commit, in proportion to what the
 commit itself wrote; when it is through, everything older than the cycle is dropped, because
 whatever is alive was written again since. So no commit has to write all of the state at once.
+Large tables have no part in this: :mod:`scurry.state.slot_records` writes and merges their runs.
 """
 
 from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from itertools import accumulate, chain, compress
 from pathlib import Path
@@ -34,6 +35,7 @@ from scurry.state.journal import (
     unpack_groups,
 )
 from scurry.state.schemas import SchemaTable
+from scurry.state.slot_records import SlotRecords
 from scurry.state.table import CACHE_ENTRIES, StateTable
 from scurry.state.ttl import Sweeper
 
@@ -102,8 +104,18 @@ class Store(RecordReader, Protocol):
     def blocks(self, table: str, start: bytes = b"") -> Iterator[tuple[list[bytes], list[bytes]]]:
         """What :meth:`scan` finds, many at a time."""
 
-    def apply(self, changes: list[Group], base: bytes | None, lineage: bytes) -> bool:
-        """Write ``changes`` and ``lineage`` together, if the store still holds ``base``."""
+    def outgrown_by(self, keys: list[bytes]) -> bool:
+        """Whether a table with changes at ``keys`` is better kept in runs."""
+
+    def apply(
+        self,
+        changes: list[Group],
+        base: bytes | None,
+        lineage: bytes,
+        emptied: Collection[str] = (),
+    ) -> bool:
+        """Remove the tables ``emptied``, and write ``changes`` and ``lineage`` with that, if the
+        store still holds ``base``."""
 
     def reset(self) -> None:
         """Throw everything away."""
@@ -129,6 +141,7 @@ class SlotStore:
         small_log: int = SMALL_LOG,
     ) -> None:
         self.local = local
+        self.records = SlotRecords(local)
         self.max_parallelism = max_parallelism
         self.cache = cache
         self._small_log = small_log
@@ -149,7 +162,7 @@ class SlotStore:
         """The table of state ``state`` of operator ``uid``; ``bulk`` as for :class:`StateTable`."""
         name = f"{uid}\x1f{state}"
         make = partial(StateTable, cache=self.cache, bulk=bulk)
-        return self.part(name, lambda: make(name, self.local, self.max_parallelism))
+        return self.part(name, lambda: make(name, self.records, self.max_parallelism))
 
     def part(self, name: str, make: Callable[[], P]) -> P:
         """The part called ``name``, made on first use."""
@@ -175,7 +188,7 @@ class SlotStore:
     def prefetch_large(self, uid: str, keys: list[Any]) -> None:
         """The same, where reading a single record takes long, for keys that may be asked for."""
         for table in self._tables(uid):
-            if self.local.in_runs(table.name):
+            if self.records.in_runs(table.name):
                 table.prefetch(keys)
 
     def _tables(self, uid: str) -> list[StateTable]:
@@ -195,6 +208,7 @@ class SlotStore:
         if self._head is None and self.initial is not None:
             self._head = self.initial(journal)
         expected = None if self._head is None else self._head.lineage
+        self.records.open(self._head, journal.runs)
         self.local.check()
         self.local.begin()
         if self.local.lineage() != expected:
@@ -220,13 +234,16 @@ class SlotStore:
         if self._head is None:
             return
         self.rebuilds += 1
-        self.local.bulky.update(self._head.bulky)
+        self.records.bulky.update(self._head.bulky)
         base: bytes | None = None
         done, total = 0, self._head.log_bytes
         for seq in range(self._head.first, self._head.next):
             step = b"rebuild%d" % seq
             blob = journal.read(seq)
-            self.local.apply(unpack_groups(blob), base, step)
+            # what the log still has of large tables is from before they were
+            changes = [group for group in unpack_groups(blob) if group[0] not in self._head.runs]
+            others, moved, _ = self.records.put(changes, {})
+            self.local.apply(others, base, step, moved)
             base = step
             done += len(blob)
             if self.on_rebuild is not None:
@@ -235,12 +252,13 @@ class SlotStore:
         self.local.apply([], base, self._head.lineage)
 
     def commit(self, journal: Journal, notes: bytes) -> int:
-        """Write what changed; returns how many bytes that took in the journal."""
+        """Write what changed; returns how many bytes that took in the checkpoint."""
         old = self._head or Head(b"", 0, 0, 0, 0, b"")
         base = self._head.lineage if self._head else None
         self.local.verify()
         changes = list(chain.from_iterable(part.changes() for part in self._everyone()))
-        if not changes and self._head is not None and notes == old.notes:
+        unchanged = not changes and not self.records.changed and notes == old.notes
+        if unchanged and self._head is not None:
             self._finish(base)
             return 0
         head = Head(
@@ -249,20 +267,33 @@ class SlotStore:
             *(old.cycle, old.cycle_bytes, old.slice_bytes, old.cursor),
         )
         fault_point("before-journal")
-        written = sum(_append(journal, head, pack(piece)) for piece in chunked(changes))
+        changes, moved, written = self.records.put(changes, self._judges())
+        written += sum(_append(journal, head, pack(piece)) for piece in chunked(changes))
         fault_point("before-local-store")
-        trusted = self.local.apply(changes, base, head.lineage)
+        trusted = self.local.apply(changes, base, head.lineage, moved)
         for part in self._everyone():
             part.settle()
-        if trusted and (
-            head.cycle >= 0 or head.log_bytes > max(self._small_log, _GROWTH * head.snapshot_bytes)
-        ):
+        for name in self.records.take_reaped():
+            self._parts[name].forget()
+        outgrown = head.log_bytes > max(self._small_log, _GROWTH * head.snapshot_bytes)
+        if trusted and (head.cycle >= 0 or outgrown or moved):
             written += self._compact(journal, head, changes)
-        head.bulky = tuple(sorted(filter(self.local.in_runs, self.local.bulky)))
+        self.records.describe(head)
+        if head.runs and head.first == head.next:
+            # who deals out logs takes a slot that has none for one without state
+            written += _append(journal, head, pack([]))
         journal.put_head(head)
         self._finish(head.lineage if trusted else b"")
         fault_point("after-journal")
         return written
+
+    def _judges(self) -> dict[str, Callable[[bytes], bool]]:
+        """By table: what tells which records have expired, where they go with a compaction."""
+        return {
+            name: sweeper.judge()
+            for name, sweeper in self.sweepers.items()
+            if sweeper.in_compaction and self.records.in_runs(name)
+        }
 
     def _finish(self, lineage: bytes | None) -> None:
         self._held = lineage
@@ -332,7 +363,7 @@ class SlotStore:
     @property
     def entries(self) -> int:
         """How many records the slot's state holds, as of the last commit."""
-        return max(0, self.local.entries - self.schemas.count())
+        return max(0, self.records.entries - self.schemas.count())
 
     def close(self, erase: bool = False) -> None:
         """Release the local store."""

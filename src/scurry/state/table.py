@@ -20,8 +20,9 @@ import numpy as np
 from scurry.common.errors import KeyTypeError
 from scurry.common.keys import canonical, form_of, stable_hash, stable_hash_int64
 from scurry.state.encoding import IMMUTABLE, decode, encode
-from scurry.state.journal import Change, Group, RecordReader, grouped, stored_key
+from scurry.state.journal import Change, Group, grouped, stored_key
 from scurry.state.records import RecordCodec, head_of
+from scurry.state.slot_records import SlotRecords
 from scurry.state.states import ValueState
 from scurry.state.ttl import Sweeper
 from scurry.windowing.windows import TimeWindow, WindowKey
@@ -122,7 +123,7 @@ class StateTable:
     def __init__(
         self,
         name: str,
-        store: RecordReader,
+        store: SlotRecords,
         max_parallelism: int,
         codec: RecordCodec | None = None,
         sweeper: Sweeper | None = None,

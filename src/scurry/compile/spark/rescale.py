@@ -25,19 +25,21 @@ from scurry.compile.spark.checkpoint import Generation, JobDirectory
 from scurry.compile.spark.initial_state import InitialState, ShareWriter
 from scurry.compile.spark.routes import route_values
 from scurry.compile.spark.session import query_session
-from scurry.compile.spark.worker import JobPayload, local_root
+from scurry.compile.spark.worker import JobPayload, local_root, slot_runs
 from scurry.runtime.report import decode_report
 from scurry.runtime.rescaling import rescale_stage, rule_of
 from scurry.runtime.specs import JobSpec
 from scurry.state.journal import Head, decode_head
 from scurry.state.rescaling import Deal, Gathered, Splitter
 from scurry.state.schemas import Renumbering
+from scurry.state.slot_records import large_groups
 
 _SUMMARY = "origin int, gathered binary"
 _SUMMARY_ARROW = pa.schema([("origin", pa.int32()), ("gathered", pa.binary())])
 _gathered = msgspec.msgpack.Decoder(Gathered)
 #: Journal entries that a task holds at a time; each has up to some megabytes.
 _ENTRIES_AT_ONCE = "4"
+_NOTHING_LARGE = Head(b"", 0, 0, 0, 0, b"")
 
 
 def rescale(
@@ -94,6 +96,11 @@ def _deal_out_state(
             "key.slot as route", "user_map_key.seq as seq", "user_map_value.content as content"
         )
         task = _SplitTask(payload, deal, slots, state, stage)
+        task.large = {
+            slot: (head, slot_runs(str(directory.runs_of(before)), stage, slot))
+            for slot, head in heads.items()
+            if head.runs
+        }
         starts = rescale_stage(heads, partial(_split, log, task), deal, before.operators)
         for slot, start in enumerate(starts):
             InitialState(state, stage, slot).write_start(start)
@@ -125,6 +132,8 @@ class _SplitTask:
         self._slots = slots
         self._state = state
         self._stage = stage
+        #: by slot: the head that names its large tables, and where they are
+        self.large: dict[int, tuple[Head, Path]] = {}
 
     def __call__(
         self, renumbering: Mapping[int, Renumbering], batches: Iterable[pa.RecordBatch]
@@ -143,10 +152,14 @@ class _SplitTask:
                     for slot in range(self._deal.slots)
                 ]
                 write = partial(_append, writers)
-                splitter = Splitter(origin, self._deal, write, renumbering.get(origin))
+                head, runs = self.large.get(origin, (_NOTHING_LARGE, Path()))
+                numbers = renumbering.get(origin)
+                splitter = Splitter(origin, self._deal, write, numbers, head.runs)
                 while entry is not None and entry[0] == route:
                     splitter.take(entry[1])
                     entry = next(entries, None)
+                for group in large_groups(head, runs):
+                    splitter.take_group(group)
                 splitter.finish()
             gathered = msgspec.msgpack.encode(splitter.gathered)
             yield pa.RecordBatch.from_pydict(

@@ -7,6 +7,7 @@ variables do not depend on the user's program: a head, and a map of log entries.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import Row
@@ -34,16 +35,15 @@ class StageHost(StatefulProcessor):
         self._slots = {route: slot for slot, route in enumerate(payload.routes)}
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._journal = SparkJournal(
-            handle.getValueState("head", _CONTENT),
-            handle.getMapState("log", _SEQ, _CONTENT),
-        )
+        self._head = handle.getValueState("head", _CONTENT)
+        self._log = handle.getMapState("log", _SEQ, _CONTENT)
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         slot = self._slots[key[0]]
         routes = self._payload.routes
+        journal = SparkJournal(self._head, self._log, self._payload.runs_of(self._stage, slot))
         received = (Envelope(slot, *(row[name] for name in _FIELDS[1:])) for row in rows)
-        for envelope in run_host(self._payload, self._stage, slot, received, self._journal):
+        for envelope in run_host(self._payload, self._stage, slot, received, journal):
             yield _EnvelopeRow(routes[envelope.slot % len(routes)], *envelope[1:])
 
     def close(self) -> None:
@@ -51,11 +51,16 @@ class StageHost(StatefulProcessor):
 
 
 class SparkJournal(Journal):
-    """A slot's journal in Spark's state store."""
+    """A slot's journal in Spark's state store, with runs in the job's directory."""
 
-    def __init__(self, head: Any, log: Any) -> None:
+    def __init__(self, head: Any, log: Any, runs: Path) -> None:
         self._head = head
         self._log = log
+        self._runs = runs
+
+    @property
+    def runs(self) -> Path:
+        return self._runs
 
     def head(self) -> Head | None:
         found = self._head.get()

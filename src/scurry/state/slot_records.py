@@ -1,0 +1,207 @@
+"""The records of a slot: most tables in the local store, large ones as runs in the checkpoint.
+
+What changes in most tables goes to the journal, and a working copy of them lies in the local store.
+A table that is read in bulk, and of which a micro-batch changes many records among very many, is
+kept in runs instead (:mod:`scurry.state.runs`), in a directory of the checkpoint. A commit writes
+one more run and names it in the journal's head. So nothing is written twice, nothing has to be
+compacted besides, and nothing has to be rebuilt: whoever has the head can read the table.
+
+The name of a run begins with the number of the commit it was written for. A run that a commit has
+merged into another is named in the head as *dead*, and deleted once a further commit is durable. A
+run whose own commit never came about is deleted by the first worker that finds a later one. Until
+then an attempt that everybody took for dead may still turn out to be the one that counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Protocol
+
+from scurry.common.errors import StateError
+from scurry.state.journal import Group, Head, RecordReader, stored_key, stored_keys
+from scurry.state.runs import RunDirectory, RunTable
+
+#: Tells whether a record has expired.
+Judge = Callable[[bytes], bool]
+#: Records of a table that move into runs at a time.
+_MOVED_AT_ONCE = 65_536
+
+
+class LocalRecords(RecordReader, Protocol):
+    """What is needed of a local store."""
+
+    @property
+    def entries(self) -> int:
+        """How many records there are, in all tables."""
+
+    def outgrown_by(self, keys: list[bytes]) -> bool:
+        """Whether a table with changes at ``keys`` is better kept in another way."""
+
+
+class SlotRecords:
+    """All records of one slot, those of small tables in ``local``."""
+
+    def __init__(self, local: LocalRecords) -> None:
+        #: tables that are read for many keys at once
+        self.bulky: set[str] = set()
+        #: runs that were replaced, with the numbers of the commits that did
+        self.dead: list[tuple[int, str]] = []
+        self._local = local
+        self._tables: dict[str, RunTable] = {}
+        self._directory: RunDirectory | None = None
+        self._changed = False
+        self._reaped: set[str] = set()
+
+    # --- reading
+
+    def get(self, table: str, key: bytes) -> bytes | None:
+        """A record, None if there is none."""
+        runs = self._tables.get(table)
+        if runs is None:
+            return self._local.get(table, key)
+        return runs.get_many([stored_key(key)])[0]
+
+    def get_many(self, table: str, keys: list[bytes]) -> list[bytes | None]:
+        """The records of many keys."""
+        runs = self._tables.get(table)
+        if runs is None:
+            return self._local.get_many(table, keys)
+        return runs.get_many(stored_keys(keys))
+
+    def scan(self, table: str, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+        """Keys and records of a table in the order of their keys, from ``start`` on."""
+        runs = self._tables.get(table)
+        return self._local.scan(table, start) if runs is None else runs.scan(start)
+
+    def in_runs(self, table: str) -> bool:
+        """Whether a table is so large that it should only be read in bulk."""
+        return table in self._tables
+
+    @property
+    def entries(self) -> int:
+        """How many records there are, in all tables."""
+        return self._local.entries + sum(table.live for table in self._tables.values())
+
+    @property
+    def large_tables(self) -> list[str]:
+        """The names of the tables that lie in runs."""
+        return list(self._tables)
+
+    @property
+    def large_bytes(self) -> int:
+        """How many bytes the runs have."""
+        return sum(table.size for table in self._tables.values())
+
+    # --- following the journal
+
+    def open(self, head: Head | None, place: Path) -> None:
+        """Read what ``head`` says is true; runs lie in the directory ``place``."""
+        if self._directory is None or self._directory.path != place:
+            self._directory, self._tables = RunDirectory(place), {}
+            self._sweep(head)
+        infos = {} if head is None else head.runs
+        self.dead = [] if head is None else head.dead
+        self._directory.commit = 1 if head is None else head.number + 1
+        self._changed = False
+        try:
+            self._tables = {
+                name: RunTable.open(self._directory, info, self._tables.get(name))
+                for name, info in infos.items()
+            }
+        except OSError as failure:
+            raise StateError(
+                f"The checkpoint is damaged, or not on a file system that all executors share: "
+                f"state in {place} cannot be read ({failure}). Put the files back, start from a "
+                "savepoint, or start anew with an empty directory."
+            ) from failure
+        if head is not None:
+            for number, name in head.dead:
+                if number < head.number:
+                    self._directory.delete(name)
+
+    def _sweep(self, head: Head | None) -> None:
+        """Delete what was written for commits that never came about."""
+        assert self._directory is not None
+        if head is not None:
+            known = {run.name for table in head.runs.values() for run in table.runs}
+            known.update(name for _, name in head.dead)
+            for number, name in self._directory.listed():
+                if number < head.number and name not in known:
+                    self._directory.delete(name)
+
+    # --- writing
+
+    @property
+    def changed(self) -> bool:
+        """Whether the next head has to name other runs than the last."""
+        return self._changed
+
+    def put(
+        self, changes: list[Group], judges: Mapping[str, Judge]
+    ) -> tuple[list[Group], set[str], int]:
+        """Write the changes of large tables, also of those that have become large just now.
+
+        Returns the other changes, the tables that the local store has to let go of, and how many
+        bytes were written.
+        """
+        directory = self._directory
+        assert directory is not None
+        before, others, moved = directory.written, [], set()
+        for name, keys, records in changes:
+            if name not in self._tables:
+                if name not in self.bulky or not self._local.outgrown_by(keys):
+                    others.append((name, keys, records))
+                    continue
+                self._move_in(name)
+                moved.add(name)
+            self._replace(name, stored_keys(keys), records, judges.get(name))
+        return others, moved, directory.written - before
+
+    def _move_in(self, name: str) -> None:
+        """Take the records of a table that the local store has, some at a time."""
+        assert self._directory is not None
+        found = self._local.scan(name)
+        self._tables[name] = RunTable(self._directory)
+        while some := list(islice(found, _MOVED_AT_ONCE)):
+            keys, records = zip(*some, strict=True)
+            self._replace(name, list(keys), records, None)
+
+    def _replace(
+        self, name: str, keys: list[bytes], records: Iterable[bytes | None], judge: Judge | None
+    ) -> None:
+        assert self._directory is not None
+        old, number = self._tables[name], self._directory.commit
+        new = self._tables[name] = old.with_changes(keys, list(records), judge)
+        self._changed = True
+        if new.taken_out:
+            self._reaped.add(name)
+        kept = {run.name for run in new.info.runs}
+        for run in old.info.runs:
+            if run.name in kept:
+                continue
+            if self._directory.number_of(run.name) == number:
+                self._directory.delete(run.name)  # nobody has heard of it yet
+            else:
+                self.dead.append((number, run.name))
+
+    def take_reaped(self) -> set[str]:
+        """The tables in which expired records were left out, since this was last asked."""
+        found, self._reaped = self._reaped, set()
+        return found
+
+    def describe(self, head: Head) -> None:
+        """Have ``head`` name all runs."""
+        assert self._directory is not None
+        head.number = self._directory.commit
+        head.runs = {name: table.info for name, table in self._tables.items()}
+        head.dead = [(number, name) for number, name in self.dead if number + 1 >= head.number]
+
+
+def large_groups(head: Head, place: Path) -> Iterator[Group]:
+    """The records of the large tables that ``head`` names, many at a time."""
+    directory = RunDirectory(place)
+    for name, info in head.runs.items():
+        for keys, records in RunTable.open(directory, info).blocks():
+            yield name, keys, records
