@@ -113,7 +113,13 @@ def _measure(contender: Contender, command: list[str], events: int, errors: Any)
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True
     )
     watch = MemoryWatch(process.pid)
-    late = threading.Timer(contender.timeout_s, watch.end_tree)
+    timed_out = threading.Event()
+
+    def give_up() -> None:
+        timed_out.set()
+        watch.end_tree()
+
+    late = threading.Timer(contender.timeout_s, give_up)
     late.start()
     try:
         with process, watch:
@@ -121,11 +127,11 @@ def _measure(contender: Contender, command: list[str], events: int, errors: Any)
             code = process.wait()
         ended = time.time()
     finally:
-        timed_out = not late.is_alive()
         late.cancel()
         watch.end_tree()
     if result is None or code != 0:
-        reason = f"ran out of its {contender.timeout_s} s" if timed_out else f"ended with {code}"
+        late_by = f"ran out of its {contender.timeout_s} s"
+        reason = late_by if timed_out.is_set() else f"ended with {code}"
         raise ContenderFailed(f"The process {reason}.")
     return {
         **result,

@@ -7,15 +7,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.contract._slots import SETTINGS
 
 from scurry.common.errors import StateError
+from scurry.state import key_rows, slot_records
 from scurry.state import runs as runs_module
-from scurry.state import slot_records
 from scurry.state.journal import MemoryJournal
+from scurry.state.key_rows import rank
 from scurry.state.local import LocalStore
 from scurry.state.runs import RunDirectory, RunTable
 from scurry.state.slot_store import SlotStore
@@ -32,13 +34,20 @@ changes = st.lists(
 
 
 @settings(max_examples=60, deadline=None)
-@given(batches=st.lists(changes, max_size=12), start=some_keys, chunk=st.sampled_from([2, 7, 1000]))
+@given(
+    batches=st.lists(changes, max_size=12),
+    start=some_keys,
+    chunk=st.sampled_from([2, 7, 1000]),
+    hashes=st.sampled_from([1, 3, 1 << 32]),
+)
 def test_a_table_of_runs_is_a_dict(
-    tmp_path_factory: Any, batches: list[Any], start: bytes, chunk: int
+    tmp_path_factory: Any, batches: list[Any], start: bytes, chunk: int, hashes: int
 ) -> None:
+    """Also when many keys have one hash."""
     directory = RunDirectory(tmp_path_factory.mktemp("runs"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runs_module, "_CHUNK", chunk)
+        patch.setattr(key_rows, "_mixed", lambda numbers: numbers % np.uint64(hashes))
         table, model = RunTable(directory), dict[bytes, bytes]()
         for batch in batches:
             changed = table.with_changes([key for key, _ in batch], [r for _, r in batch])
@@ -54,12 +63,13 @@ def test_a_table_of_runs_is_a_dict(
                     model[key] = record
             wanted = [start, *(key for key, _ in batch)]
             assert table.get_many(wanted) == [model.get(key) for key in wanted]
-        in_order = sorted(model.items())
+        in_order = sorted(model.items(), key=lambda item: rank(item[0]))
         assert list(table.scan()) == in_order
-        assert list(table.scan(start)) == [item for item in in_order if item[0] >= start]
+        after = [item for item in in_order if not start or rank(item[0]) >= rank(start)]
+        assert list(table.scan(start)) == after
         assert table.live == len(model)
         left = list(directory.path.iterdir())
-        assert len(left) == 3 * len(table.info.runs), "nothing else is left over"
+        assert len(left) == 4 * len(table.info.runs), "nothing else is left over"
 
 
 @settings(max_examples=60, deadline=None)
@@ -122,7 +132,7 @@ def cut(file: Path) -> None:
     file.write_bytes(file.read_bytes()[:-3])
 
 
-@pytest.mark.parametrize("suffix", ["keys", "ends", "data"])
+@pytest.mark.parametrize("suffix", ["hashes", "keys", "ends", "data"])
 @pytest.mark.parametrize("damage", [cut, Path.unlink])
 def test_damage_to_the_checkpoint_is_told(
     tmp_path: Path, suffix: str, damage: Callable[[Path], None]

@@ -85,7 +85,7 @@ class RecordReader(Protocol):
         """The records of many keys."""
 
     def scan(self, table: str, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
-        """Keys and records of a table in the order of their keys, from ``start`` on."""
+        """Keys and records of a table, always in the same order, from the key ``start`` on."""
 
 
 class Journal(ABC):

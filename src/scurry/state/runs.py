@@ -6,10 +6,9 @@ becomes one new file, a *run*, and when there are several of about one size they
 a record is written again only a few times. What is read is read for all keys of a micro-batch at
 once, by binary search over whole columns.
 
-A run is three files: keys of one width, sorted; where each record ends; the records. A key is
-padded with zeros and followed by its length, so that the order of rows is that of the keys. A
-record without bytes says that the key was removed. Files are mapped into memory, never changed, and
-may be deleted while another process still reads them.
+A run is four files: the sorted hashes of its keys; the keys, see :mod:`scurry.state.key_rows`;
+where each record ends; the records. A record without bytes says that the key was removed. Files are
+mapped into memory, never changed, and may be deleted while another process still reads them.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ import mmap
 import os
 import sys
 import uuid
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -30,9 +29,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-#: A table with longer keys than this is left to LMDB.
-WIDEST = 96
-_SUFFIXES = (".keys", ".ends", ".data")
+from scurry.state.key_rows import TAIL, KeyRows, Marks, Positions, joined, rank, row_width
+
+_SUFFIXES = (".hashes", ".keys", ".ends", ".data")
 #: Rows of each run that are merged at a time.
 _CHUNK = 65_536
 #: Runs of about one size that are merged into one.
@@ -43,9 +42,7 @@ _FEW = 1000
 #: Commits after which all runs are merged if records can be condemned: old runs have them, too.
 _FULL_EVERY = 64
 
-Rows = npt.NDArray[np.bytes_]
-Positions = npt.NDArray[np.intp]
-Columns = tuple[Rows, pa.LargeBinaryArray]
+Columns = tuple[KeyRows, pa.LargeBinaryArray]
 
 
 class RunDirectory:
@@ -106,21 +103,28 @@ class Run:
 
     def __init__(self, place: RunDirectory, info: RunInfo) -> None:
         self.info = info
-        keys, ends, data = map(_mapped, place.files(info.name))
-        width = info.width + 2
-        whole = len(keys) == info.rows * width and len(ends) == (info.rows + 1) * 8
+        hashes, keys, ends, data = map(_mapped, place.files(info.name))
+        width, rows = info.width + TAIL, info.rows
+        expected = rows * 8, rows * width, (rows + 1) * 8
+        whole = (len(hashes), len(keys), len(ends)) == expected
         if not whole or len(data) != int.from_bytes(ends[-8:], sys.byteorder):
             raise OSError(f"{info.name} is not as long as it should be")
-        self.keys: Rows = np.frombuffer(keys, dtype=f"S{width}")
+        self.keys = KeyRows(
+            np.frombuffer(keys, dtype=f"S{width}"), np.frombuffer(hashes, np.uint64)
+        )
         self.ends: npt.NDArray[np.int64] = np.frombuffer(ends, dtype=np.int64)
         buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
-        self.records = pa.LargeBinaryArray.from_buffers(pa.large_binary(), info.rows, buffers)
+        self.records = pa.LargeBinaryArray.from_buffers(pa.large_binary(), rows, buffers)
 
-    def find(self, wanted: Rows) -> tuple[Positions, npt.NDArray[np.bool_]]:
-        """Where the sorted keys ``wanted`` are, and which of them are there at all."""
-        found = self.keys.searchsorted(wanted)
-        found[found == len(self.keys)] = 0
-        return found, self.keys[found] == wanted
+    def removed(self, at: Positions) -> Marks:
+        """Which of the records at these places say that their keys were removed."""
+        return np.equal(self.ends[at + 1], self.ends[at])
+
+    @property
+    def size(self) -> int:
+        """Bytes of the files."""
+        columns = self.keys.rows, self.keys.hashes, self.ends
+        return sum(column.nbytes for column in columns) + int(self.ends[-1])
 
 
 class RunTable:
@@ -146,10 +150,8 @@ class RunTable:
 
     @property
     def size(self) -> int:
-        """Bytes of keys and records."""
-        return sum(
-            run.keys.nbytes + sum(b.size for b in run.records.buffers() if b) for run in self._runs
-        )
+        """Bytes of all files."""
+        return sum(run.size for run in self._runs)
 
     @property
     def _width(self) -> int:
@@ -163,37 +165,34 @@ class RunTable:
             if max(map(len, keys)) > width:
                 fitting = np.array([at for at in fitting if len(keys[at]) <= width], np.intp)
                 keys = [keys[at] for at in fitting]
-            wanted = rows_of(keys, width)
-            order = wanted.argsort()
-            for places, records in self._look_up(wanted[order]):
-                found[fitting[order[places]]] = records
+            wanted = KeyRows.of(keys, width)
+            order = wanted.order()
+            fitting, wanted = fitting[order], wanted.take(order)
+            for run, places, at in self._look_up(wanted):
+                content = run.records.take(pa.array(at)).to_numpy(zero_copy_only=False)
+                removed = run.removed(at)
+                if removed.any():
+                    content[removed] = None
+                found[fitting[places]] = content
         return found.tolist()
 
-    def _look_up(self, wanted: Rows) -> Iterator[tuple[Positions, npt.NDArray[np.object_]]]:
-        """Which of the sorted keys ``wanted`` there is a record of, and the records."""
+    def _look_up(self, wanted: KeyRows) -> Iterator[tuple[Run, Positions, Positions]]:
+        """By run: for which of the keys ``wanted`` it has the latest record, and where."""
         pending = np.arange(len(wanted))
         for run in reversed(self._runs):
             if not len(pending):
                 return
-            at, hit = run.find(wanted[pending])
-            records = run.records.take(pa.array(at[hit]))
-            there = _not_empty(records)
-            content = np.empty(int(there.sum()), dtype=object)
-            content[:] = records.filter(pa.array(there)).to_pylist()
-            yield pending[hit][there], content
-            pending = pending[~hit]
+            at, there = run.keys.find(wanted.take(pending))
+            yield run, pending[there], at[there]
+            pending = pending[~there]
 
-    def _existing(self, wanted: Rows) -> int:
+    def _existing(self, wanted: KeyRows) -> int:
         """Of how many of the sorted keys ``wanted`` there is a record."""
-        count, pending = 0, wanted
-        for run in reversed(self._runs):
-            at, hit = run.find(pending)
-            count += int((run.ends[at[hit] + 1] > run.ends[at[hit]]).sum())
-            pending = pending[~hit]
-        return count
+        return sum(len(at) - int(run.removed(at).sum()) for run, _, at in self._look_up(wanted))
 
     def scan(self, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
-        """Keys and records in the order of keys, from ``start`` on."""
+        """Keys and records in the order of :func:`scurry.state.key_rows.rank`, from the key
+        ``start`` on."""
         for keys, records in self.blocks(start):
             yield from zip(keys, records, strict=True)
 
@@ -201,11 +200,11 @@ class RunTable:
         """What :meth:`scan` finds, many at a time."""
         if not self._runs:
             return
-        first = rows_of([start[: self._width]], self._width)
-        for rows, found in _merged(self._runs, first):
-            keys, records = keys_of(rows), found.to_pylist()
-            # a start that was cut short is before the keys that begin like it
-            skip = bisect_left(keys, start) if keys[0] < start else 0
+        least = rank(start) if start else (0, b"")
+        for found, content in _merged(self._runs, least[0]):
+            keys, records, skip = found.keys(), content.to_pylist(), 0
+            while skip < len(keys) and found.hashes[skip] == least[0] and keys[skip] < start:
+                skip += 1
             if skip < len(keys):
                 yield keys[skip:], records[skip:]
 
@@ -218,16 +217,15 @@ class RunTable:
         """The table after ``records`` were written under ``keys``; None removes. This one stays as
         it is, with its files. Records that are ``condemned`` are left out where runs are merged."""
         longest = max(map(len, keys))
-        older, width = self, max(self._width, _rounded(longest))
+        older, width = self, max(self._width, row_width(longest))
         if self._runs and width > self._width:
-            wider = (_widened(columns, width) for columns in _merged(self._runs))
+            wider = ((rows.widened(width), content) for rows, content in _merged(self._runs))
             older = RunTable(self._place, _opened(self._place, width, wider), self.live)
         # of two records under one key the later counts
-        rows = rows_of(keys[::-1], width)
-        order = rows.argsort(kind="stable")
-        order = order[_firsts(rows[order])]
+        rows = KeyRows.of(keys[::-1], width)
+        order = rows.first_of_equals(rows.order())
         content = pa.array([record or b"" for record in reversed(records)], pa.large_binary())
-        rows, content = rows[order], content.take(pa.array(order))
+        rows, content = rows.take(order), content.take(pa.array(order))
         live = self.live - older._existing(rows) + int(_not_empty(content).sum())
         added = RunTable(self._place, _opened(self._place, width, [(rows, content)]))
         merge = _Merge(self._place, condemned)
@@ -239,41 +237,7 @@ class RunTable:
         return changed
 
 
-def rows_of(keys: list[bytes], width: int) -> Rows:
-    """Keys as rows of one width, which sort as the keys do."""
-    rows = np.zeros((len(keys), width + 2), dtype=np.uint8)
-    rows[:, :width] = np.array(keys, dtype=f"S{width}").view(np.uint8).reshape(-1, width)
-    lengths = np.fromiter(map(len, keys), dtype=">u2", count=len(keys))
-    rows[:, width:] = lengths.view(np.uint8).reshape(-1, 2)
-    return rows.reshape(-1).view(f"S{width + 2}")
-
-
-def keys_of(rows: Rows) -> list[bytes]:
-    """The keys of rows."""
-    plain = rows.view(np.uint8).reshape(len(rows), -1)
-    lengths = np.ascontiguousarray(plain[:, -2:]).view(">u2").reshape(-1).tolist()
-    width = plain.shape[1] - 2
-    cut = np.ascontiguousarray(plain[:, :-2]).view(f"S{width}").reshape(-1).tolist()
-    return [key.ljust(length, b"\0") for key, length in zip(cut, lengths, strict=True)]
-
-
-def _widened(columns: Columns, width: int) -> Columns:
-    return rows_of(keys_of(columns[0]), width), columns[1]
-
-
-def _rounded(length: int) -> int:
-    """A width for keys of that length: not each longer key needs another."""
-    return max(8, -(-length // 8) * 8)
-
-
-def _firsts(ordered: Rows) -> npt.NDArray[np.bool_]:
-    """Marks the first of equal rows."""
-    marks = np.ones(len(ordered), dtype=np.bool_)
-    np.not_equal(ordered[1:], ordered[:-1], out=marks[1:])
-    return marks
-
-
-def _not_empty(records: pa.LargeBinaryArray) -> npt.NDArray[np.bool_]:
+def _not_empty(records: pa.LargeBinaryArray) -> Marks:
     lengths = pc.binary_length(records).to_numpy(zero_copy_only=False)
     return np.asarray(lengths > 0)
 
@@ -333,36 +297,35 @@ class _Merge:
 def _without_removed(columns: Columns) -> Columns:
     rows, records = columns
     there = _not_empty(records)
-    return columns if there.all() else (rows[there], records.filter(pa.array(there)))
+    return columns if there.all() else (rows.take(there), records.filter(pa.array(there)))
 
 
-def _merged(
-    runs: list[Run], start: Rows | None = None, keep_removed: bool = False
-) -> Iterator[Columns]:
-    """The rows of ``runs`` in order, of equal ones the latest; without those that were removed,
-    unless told otherwise."""
-    places = [0 if start is None else int(run.keys.searchsorted(start)[0]) for run in runs]
-    while any(at < run.info.rows for at, run in zip(places, runs, strict=True)):
-        ends = [min(at + _CHUNK, run.info.rows) for at, run in zip(places, runs, strict=True)]
+def _merged(runs: list[Run], start: int = 0, keep_removed: bool = False) -> Iterator[Columns]:
+    """The rows of ``runs`` in order, from the hash ``start`` on, of equal keys the latest; without
+    those that were removed, unless told otherwise."""
+    columns = [run.keys.hashes for run in runs]
+    places = [int(hashes.searchsorted(np.uint64(start))) for hashes in columns]
+    while any(at < len(hashes) for at, hashes in zip(places, columns, strict=True)):
+        ends = [min(at + _CHUNK, len(h)) for at, h in zip(places, columns, strict=True)]
         open_ends = [
-            run.keys[end - 1]
-            for run, at, end in zip(runs, places, ends, strict=True)
-            if at < end < run.info.rows
+            hashes[end - 1]
+            for hashes, at, end in zip(columns, places, ends, strict=True)
+            if at < end < len(hashes)
         ]
         if open_ends:
+            # no key with the last hash must be left for later, from any of the runs
             bound = min(open_ends)
             ends = [
-                at + int(run.keys[at:end].searchsorted(bound, "right"))
-                for run, at, end in zip(runs, places, ends, strict=True)
+                at + int(hashes[at:].searchsorted(bound, "right"))
+                for hashes, at in zip(columns, places, strict=True)
             ]
-        # the latest first, so that of equal rows it comes first
+        # the latest first, so that of equal keys it comes first
         spans = [s for s in zip(runs, places, ends, strict=True) if s[1] < s[2]][::-1]
-        rows = np.concatenate([run.keys[at:end] for run, at, end in spans])
+        rows = joined([run.keys.take(slice(at, end)) for run, at, end in spans])
         records = pa.concat_arrays([run.records.slice(at, end - at) for run, at, end in spans])
         if len(spans) > 1:
-            order = rows.argsort(kind="stable")
-            order = order[_firsts(rows[order])]
-            rows, records = rows[order], records.take(pa.array(order))
+            order = rows.first_of_equals(rows.order())
+            rows, records = rows.take(order), records.take(pa.array(order))
         if not keep_removed:
             rows, records = _without_removed((rows, records))
         if len(rows):
@@ -374,7 +337,8 @@ def _opened(place: RunDirectory, width: int, content: Iterable[Columns]) -> list
     """A run of ``content``, written and opened; none if there is nothing in it."""
     name, count, size = place.new_name(), 0, 0
     paths = place.files(name)
-    with paths[0].open("wb") as keys, paths[1].open("wb") as ends, paths[2].open("wb") as data:
+    with ExitStack() as files:
+        hashes, keys, ends, data = (files.enter_context(path.open("wb")) for path in paths)
         ends.write(bytes(8))
         for rows, records in content:
             if not len(rows):
@@ -382,7 +346,8 @@ def _opened(place: RunDirectory, width: int, content: Iterable[Columns]) -> list
             offsets = np.frombuffer(records.buffers()[1], dtype=np.int64)
             offsets = offsets[records.offset : records.offset + len(records) + 1]
             first, last = int(offsets[0]), int(offsets[-1])
-            keys.write(rows.data)
+            hashes.write(np.ascontiguousarray(rows.hashes).data)
+            keys.write(np.ascontiguousarray(rows.rows).view(np.uint8).data)
             ends.write((offsets[1:] - first + size).data)
             if last > first:
                 data.write(records.buffers()[2][first:last])
@@ -391,7 +356,7 @@ def _opened(place: RunDirectory, width: int, content: Iterable[Columns]) -> list
     if not count:
         place.delete(name)
         return []
-    place.written += size + count * (width + 10)
+    place.written += size + count * (width + TAIL + 16)
     return [Run(place, RunInfo(name, width, count))]
 
 

@@ -71,7 +71,7 @@ class SlotRecords:
         return runs.get_many(stored_keys(keys))
 
     def scan(self, table: str, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
-        """Keys and records of a table in the order of their keys, from ``start`` on."""
+        """Keys and records of a table, always in the same order, from the key ``start`` on."""
         runs = self._tables.get(table)
         return self._local.scan(table, start) if runs is None else runs.scan(start)
 

@@ -172,7 +172,10 @@ class StateTable:
         known = self._addresses
         unknown = [key for key in keys if key not in known]
         if unknown:
-            known.update(zip(unknown, addresses(unknown, self._max_parallelism), strict=True))
+            made = addresses(unknown, self._max_parallelism)
+            known.update(zip(unknown, made, strict=True))
+            if len(unknown) == len(keys):
+                return made
         return list(map(known.__getitem__, keys))
 
     def _learn(self) -> None:
@@ -286,6 +289,7 @@ def _and_expired(changes: Iterator[Change], sweeper: Sweeper) -> Iterator[Change
         yield change
     for where in sweeper.expired(len(written)):
         if where not in written:
+            written.add(where)
             yield sweeper.table, where, None
 
 

@@ -133,14 +133,15 @@ class Sweeper:
         return expired
 
     def expired(self, writes: int) -> Iterator[bytes]:
-        """Where expired records lie, among the next few after those looked at last time."""
+        """Where expired records lie, among the next few after those looked at last time; some
+        perhaps twice."""
         if not self._per_write:
             return
         left = max(_LEAST_LOOKED_AT, self._per_write * writes)
         judge, start, wrapped = self.judge(), self._next, not self._next
         while True:
             for address, record in self._store.scan(self.table, self._next):
-                if left == 0 or (wrapped and start and address >= start):
+                if left == 0 or (wrapped and address == start):
                     self._next = address
                     return
                 left -= 1
