@@ -24,14 +24,14 @@ _FEW = 100_000
 
 def contenders(keys: int) -> tuple[tuple[Contender, int], ...]:
     """Who runs, each with the number of keys it gets."""
-    million = ("--batch", "1000000", *_VALUE, "--warm-up")
+    usual = ("--batch", "500000", *_VALUE, "--warm-up")
     return (
         (
             Contender(
                 "scurry",
                 "scurry",
-                (*million, str(keys)),
-                f"{keys:,} keys, 1 M events a batch, durable",
+                (*usual, str(keys)),
+                f"{keys:,} keys, 500 k events a batch (the default), durable",
                 timeout_s=3000,
             ),
             keys,
@@ -40,8 +40,8 @@ def contenders(keys: int) -> tuple[tuple[Contender, int], ...]:
             Contender(
                 "scurry_few_keys",
                 "scurry",
-                (*million, "1000000"),
-                f"{_FEW:,} keys, 1 M events a batch, durable",
+                (*usual, "1000000"),
+                f"{_FEW:,} keys, 500 k events a batch (the default), durable",
                 timeout_s=3000,
             ),
             _FEW,

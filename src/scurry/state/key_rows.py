@@ -22,6 +22,10 @@ _SHIFT = np.uint64(32)
 _FACTORS = np.uint64(0xD6E8FEB86659FD93), np.uint64(0x9E3779B97F4A7C15)
 
 
+class LongKeyError(Exception):
+    """A key is longer than the rows that it should be in."""
+
+
 @dataclass(slots=True, eq=False)
 class KeyRows:
     """Keys, padded with zeros to one width and followed by their lengths, and their hashes."""
@@ -31,9 +35,11 @@ class KeyRows:
 
     @classmethod
     def of(cls, keys: Sequence[bytes], width: int) -> KeyRows:
-        """``keys``, none of them longer than ``width``, which is a multiple of eight."""
-        padded = np.array(keys, dtype=f"S{width}")
+        """``keys`` in rows of ``width``, a multiple of eight."""
         lengths = np.fromiter(map(len, keys), dtype=">u2", count=len(keys))
+        if len(keys) and lengths.max() > width:
+            raise LongKeyError
+        padded = np.array(keys, dtype=f"S{width}")
         rows = np.empty((len(keys), width + TAIL), dtype=np.uint8)
         rows[:, :width] = padded.view(np.uint8).reshape(-1, width)
         rows[:, width:] = lengths.view(np.uint8).reshape(-1, TAIL)
@@ -64,6 +70,9 @@ class KeyRows:
 
     def order(self) -> Positions:
         """How to sort them; equal keys stay in order."""
+        order = self.hashes.argsort()
+        if not len(self._same_hash(order)):
+            return order
         order = self.hashes.argsort(kind="stable")
         same = self._same_hash(order)
         if (self.rows[order[same]] != self.rows[order[same + 1]]).any():

@@ -29,7 +29,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from scurry.state.key_rows import TAIL, KeyRows, Marks, Positions, joined, rank, row_width
+from scurry.state.key_rows import (
+    TAIL,
+    KeyRows,
+    LongKeyError,
+    Marks,
+    Positions,
+    joined,
+    rank,
+    row_width,
+)
 
 _SUFFIXES = (".hashes", ".keys", ".ends", ".data")
 #: Rows of each run that are merged at a time.
@@ -162,10 +171,11 @@ class RunTable:
         found = np.full(len(keys), None, dtype=object)
         if self._runs and keys:
             width, fitting = self._width, np.arange(len(keys))
-            if max(map(len, keys)) > width:
+            try:
+                wanted = KeyRows.of(keys, width)
+            except LongKeyError:
                 fitting = np.array([at for at in fitting if len(keys[at]) <= width], np.intp)
-                keys = [keys[at] for at in fitting]
-            wanted = KeyRows.of(keys, width)
+                wanted = KeyRows.of([keys[at] for at in fitting], width)
             order = wanted.order()
             fitting, wanted = fitting[order], wanted.take(order)
             for run, places, at in self._look_up(wanted):
@@ -216,8 +226,7 @@ class RunTable:
     ) -> RunTable:
         """The table after ``records`` were written under ``keys``; None removes. This one stays as
         it is, with its files. Records that are ``condemned`` are left out where runs are merged."""
-        longest = max(map(len, keys))
-        older, width = self, max(self._width, row_width(longest))
+        older, width = self, max(self._width, row_width(max(map(len, keys))))
         if self._runs and width > self._width:
             wider = ((rows.widened(width), content) for rows, content in _merged(self._runs))
             older = RunTable(self._place, _opened(self._place, width, wider), self.live)
