@@ -22,8 +22,7 @@ _NEEDED = (
     "pyspark.sql.streaming.proto.StateMessage_pb2",
     "pyspark.sql.streaming.stateful_processor_api_client",
     "pyspark.sql.pandas.serializers",
-    "scurry.compile.spark.stage_host",
-    "scurry.compile.spark.worker",
+    "scurry.compile.spark.slot_task",
 )
 
 
