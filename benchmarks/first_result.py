@@ -60,12 +60,14 @@ def first_result(contender: Contender) -> tuple[float, MemoryWatch]:
     work = tempfile.mkdtemp(prefix="scurry-bench-")
     # workers have to find the modules of a contender too
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    # as in an activated environment: PyFlink starts its workers with "python"
+    programs = os.pathsep.join([os.path.dirname(command[0]), os.environ["PATH"]])
     began = time.perf_counter()
     with (
         subprocess.Popen(
             command,
             cwd=ROOT,
-            env={**os.environ, "TMPDIR": work, "PYTHONPATH": path},
+            env={**os.environ, "TMPDIR": work, "PYTHONPATH": path, "PATH": programs},
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,

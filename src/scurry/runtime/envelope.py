@@ -29,10 +29,3 @@ class Envelope(NamedTuple):
     kind: int
     watermark: int
     payload: bytes
-
-
-#: The Spark schema of an envelope, in the order of the fields above.
-SCHEMA = (
-    "slot int, stage int, dest string, port int, channel string, seq long, kind int, "
-    "watermark long, payload binary"
-)

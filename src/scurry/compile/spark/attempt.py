@@ -17,6 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.query import StreamingQuery
 
 from scurry.common.fault_points import fault_point
@@ -24,12 +25,14 @@ from scurry.compile.planner import BatchPlanner, Epoch
 from scurry.compile.spark.checkpoint import JobDirectory
 from scurry.compile.spark.progress import Progress, StopWatch
 from scurry.compile.spark.stage_host import StageHost
-from scurry.compile.spark.worker import JobPayload, run_ingress, to_arrow
+from scurry.compile.spark.worker import ENVELOPE_SCHEMA, JobPayload, run_ingress, to_arrow
 from scurry.functions.sink import CommitterContext, Sink
-from scurry.runtime.envelope import CELLS, COMMIT, OPERATORS, REPORT, SCHEMA
+from scurry.runtime.envelope import CELLS, COMMIT, OPERATORS, REPORT
 from scurry.runtime.report import decode_operators, decode_report
 from scurry.runtime.specs import JobSpec
 
+# given as text, it would be parsed by the JVM, which takes long the first time
+_ENVELOPES = from_arrow_schema(ENVELOPE_SCHEMA)
 #: How often idle sources are asked for news.
 _IDLE_SECONDS = 0.01
 _STOP_SECONDS = 0.005
@@ -135,11 +138,11 @@ class Attempt:
             .option("numPartitions", self._spec.ingress_tasks)
             .load()
             .select("value")
-            .mapInArrow(_Ingress(payload), SCHEMA)
+            .mapInArrow(_Ingress(payload), _ENVELOPES)
         )
         for stage in range(1, len(self._spec.stages) + 1):
             frame = frame.groupBy("slot").transformWithState(
-                StageHost(payload, stage), SCHEMA, "append", "none"
+                StageHost(payload, stage), _ENVELOPES, "append", "none"
             )
         writer = (
             frame.writeStream.queryName(f"{self._spec.name} {self._spec.run_id[:8]}")

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
+from pyspark.sql.types import LongType, StructField, StructType
 
-_SCHEMA = "id long"
+_SCHEMA = StructType([StructField("id", LongType())])
 
 
 def start_workers(session: SparkSession) -> None:
