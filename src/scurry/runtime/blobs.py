@@ -1,7 +1,8 @@
 """The wire form of a batch: one binary value that Spark shuffles without looking inside.
 
-Columns travel as Arrow IPC, Python objects as one pickle of the whole list; the times beside them
-as raw numpy bytes. Every blob begins with its format version.
+Columns travel as Arrow IPC, Python objects as one pickle of the whole list; the keys and times
+beside them packed as :mod:`scurry.runtime.packed_longs` does. Every blob begins with its format
+version.
 
 Pickling is safe here: a blob lives inside one micro-batch of one job, between workers that already
 run the same user's code.
@@ -18,25 +19,30 @@ import pyarrow as pa
 
 from scurry.common.errors import ScurryError, TypeMismatchError, shorten
 from scurry.common.pickling import dumps
-from scurry.runtime.batch import Batch
+from scurry.runtime.batch import Batch, Longs
 from scurry.runtime.columns import ElementCodec
 from scurry.runtime.failures import ElementFailed
+from scurry.runtime.packed_longs import LongsPacker, LongsReader, pack_fields, unpack_fields
 
-_VERSION = 1
+_VERSION = 2
+_KEYS = "key_column"
 _TIMES = ("ts", "wm", "pos", "tick")
 
 
 def encode_batch(batch: Batch) -> bytes:
     """``batch`` as bytes, as columns if it is held that way."""
-    times = tuple(_raw(getattr(batch, name)) for name in _TIMES)
-    keys = _raw(batch.key_column) or _pack_keys(batch.keys)
+    longs = LongsPacker(batch.columns)
+    column = batch.key_column
+    if column is None:
+        column = _whole_numbers(batch.keys)
+    keys = batch.keys if column is None else None
+    times = longs.pack(_KEYS, column), *(longs.pack(name, getattr(batch, name)) for name in _TIMES)
     if batch.columns is None:
         return _dumps((_VERSION, None, batch.rows, keys, times))
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.columns.schema) as writer:
-        writer.write_batch(batch.columns)
+    steps, rest = pack_fields(batch.columns)
+    content = steps, batch.columns.schema.serialize().to_pybytes(), _ipc(rest)
     form = "rows" if batch.codec is None else batch.codec.form
-    return _dumps((_VERSION, form, sink.getvalue().to_pybytes(), keys, times))
+    return _dumps((_VERSION, form, content, keys, times))
 
 
 def decode_batch(blob: bytes) -> Batch:
@@ -47,17 +53,26 @@ def decode_batch(blob: bytes) -> Batch:
     if form is None:
         batch = Batch(content)
     else:
-        columns = next(iter(pa.ipc.open_stream(content)))
+        steps, schema, rest = content
+        plain = next(iter(pa.ipc.open_stream(rest)))
+        columns = unpack_fields(pa.ipc.read_schema(pa.py_buffer(schema)), steps, plain)
         codec = ElementCodec.of_form(form, columns.schema)
         batch = Batch(None, columns=columns, codec=codec)
-    if isinstance(keys, bytes):
-        batch.key_column = np.frombuffer(keys, dtype=np.int64)
-    elif keys is not None:
+    if keys is not None:
         batch.keys = list(keys)
-    for name, raw in zip(_TIMES, times, strict=True):
-        if raw is not None:
-            setattr(batch, name, np.frombuffer(raw, dtype=np.int64))
+    longs = LongsReader(batch.columns)
+    for name, packed in zip((_KEYS, *_TIMES), times, strict=True):
+        found = longs.read(name, packed)
+        if found is not None:
+            setattr(batch, name, found)
     return batch
+
+
+def _ipc(columns: pa.RecordBatch) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, columns.schema) as writer:
+        writer.write_batch(columns)
+    return bytes(sink.getvalue().to_pybytes())
 
 
 def _dumps(content: tuple[Any, ...]) -> bytes:
@@ -84,15 +99,11 @@ def _unsendable(rows: Iterable[Any]) -> tuple[Any, Exception] | None:
     return None
 
 
-def _raw(column: Any) -> bytes | None:
-    return None if column is None else np.ascontiguousarray(column, dtype=np.int64).tobytes()
-
-
-def _pack_keys(keys: list[Any] | None) -> Any:
-    """Integer keys, the common case, travel as eight bytes each."""
+def _whole_numbers(keys: list[Any] | None) -> Longs | None:
+    """Keys as a column, if all of them are integers, the common case."""
     if keys and type(keys[0]) is int and set(map(type, keys)) == {int}:
         try:
-            return np.array(keys, dtype=np.int64).tobytes()
+            return np.array(keys, dtype=np.int64)
         except OverflowError:
-            return keys
-    return keys
+            return None
+    return None
