@@ -19,6 +19,7 @@ from tests.faults.job import build
 from scurry.common import Configuration, RestartStrategies
 from scurry.common.fault_points import VARIABLE
 from scurry.compile.spark.class_archive import java_options
+from scurry.compile.spark.log_files import LogFiles, slot_log, slot_runs
 from scurry.compile.spark.routes import route_values
 from scurry.datastream import StreamExecutionEnvironment
 from scurry.runtime.report import decode_report
@@ -46,6 +47,8 @@ def main(root: Path, master: str) -> None:
         "scurry.state.compact-above": "4000",
         # value states move into runs after a while, the others stay in the log
         "scurry.state.runs-above": "2",
+        # some entries of the log are files
+        "scurry.state.files-above": "600",
         "spark.executorEnv.PYTHONPATH": os.environ["PYTHONPATH"],
         f"spark.executorEnv.{VARIABLE}": os.environ.get(VARIABLE, ""),
     }
@@ -79,15 +82,18 @@ def read_states(checkpoint: Path) -> dict[str, dict[str, Any]]:
     states: dict[str, dict[str, Any]] = {"per-key": {}, "per-group": {}}
     for operator in (0, 1):
         journals: dict[Any, MemoryJournal] = {}
+        files: dict[Any, LogFiles] = {}
         for row in variable(operator, "head"):
             head = decode_head(bytes(row["value"][0]))
             assert head.runs, "some of the state lies in runs"
-            place = f"{decode_report(head.notes)['stage']}-{slots[row['key'][0]]}"
-            journals[row["key"][0]] = journal = MemoryJournal(checkpoint / "runs" / place)
+            stage = decode_report(head.notes)["stage"]
+            place = checkpoint, stage, slots[row["key"][0]]
+            journals[row["key"][0]] = journal = MemoryJournal(slot_runs(*place))
             journal.put_head(head)
+            files[row["key"][0]] = LogFiles(slot_log(*place))
         for row in variable(operator, "log"):
-            entry, blob = row["user_map_key"][0], bytes(row["user_map_value"][0])
-            journals[row["key"][0]].append(entry, blob)
+            seq, kept = row["user_map_key"][0], bytes(row["user_map_value"][0])
+            journals[row["key"][0]].append(seq, files[row["key"][0]].entry(kept))
         for journal in journals.values():
             _add_slot(states, journal)
     return states

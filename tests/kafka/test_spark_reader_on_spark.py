@@ -19,6 +19,7 @@ from scurry.common.serialization import SimpleStringSchema
 from scurry.connectors.kafka.spark_reader import SparkReads, read_staged
 from scurry.datastream.connectors.kafka import KafkaSource
 from scurry.testing.kafka import REQUIRE, ServerMissing
+from scurry.testing.spark import local_session
 
 ROOT = Path(__file__).parents[2]
 
@@ -106,6 +107,7 @@ def builder() -> object:
 
 
 def test_without_the_connector_it_is_said(tmp_path: Path) -> None:
+    local_session()  # the one that all tests on Spark share, whichever of them comes first
     source = builder().set_spark_reader(str(tmp_path)).build()  # type: ignore[attr-defined]
     with pytest.raises(
         ConfigurationError, match=r"needs Spark's Kafka connector[\s\S]*spark\.jars"

@@ -113,6 +113,7 @@ def run(
     """Run the job, to its end or for so many micro-batches at least; the numbers of these."""
     env = environment(root / "ck", records, parallelism)
     env.get_configuration().set_integer("scurry.state.runs-above", runs_above)
+    env.get_configuration().set_integer("scurry.state.files-above", 700)
     add_job(env, Numbered(root / "out"))
     seen: list[int] = []
     env.on_progress(lambda progress: seen.append(progress.batch))
@@ -138,6 +139,7 @@ def test_two_slots_become_three_and_then_one(tmp_path: Path, runs_above: int) ->
         for parallelism, batches in ((2, 3), (3, 3), (1, None))
     ]
     assert any(tmp_path.glob("ck/generation-2/runs/*/*.keys")) == (runs_above == 0)
+    assert any(tmp_path.glob("ck/generation-2/log/*/*"))
     numbers = [number for batches in runs for number in batches]
     assert numbers == list(range(len(numbers)))
     assert results(tmp_path) == expected()

@@ -29,6 +29,8 @@ VECTORISED = "scurry.windows.vectorised"
 COMPACT_ABOVE = "scurry.state.compact-above"
 #: Records of a slot above which state on disk may be held in sorted files instead of a tree.
 RUNS_ABOVE = "scurry.state.runs-above"
+#: Bytes of an entry of the log above which it is a file of the checkpoint.
+FILES_ABOVE = "scurry.state.files-above"
 #: What happens to an element on which a user function raises: fail or dead-letter.
 ON_ERROR = "scurry.on-error"
 #: Files, packages and archives that workers can import, separated by commas.

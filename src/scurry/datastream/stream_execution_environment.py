@@ -311,6 +311,7 @@ class StreamExecutionEnvironment(JobSettings):
             self._configuration.get_integer(options.STATE_CACHE, default.cache_entries),
             self._configuration.get_integer(options.COMPACT_ABOVE, default.compact_above),
             self._configuration.get_integer(options.RUNS_ABOVE, default.runs_above),
+            self._configuration.get_integer(options.FILES_ABOVE, default.files_above),
         )
 
     def _mode(self) -> str:

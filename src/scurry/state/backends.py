@@ -30,6 +30,9 @@ class StateSettings:
     compact_above: int = SMALL_LOG
     #: records of a slot above which tables on disk may become runs
     runs_above: int = RUNS_ABOVE
+    #: bytes of an entry of the log above which it does not go into Spark's state store, but into a
+    #: file
+    files_above: int = 256 << 10
 
     def __post_init__(self) -> None:
         if self.backend not in _BACKENDS:

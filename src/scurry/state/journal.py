@@ -53,6 +53,8 @@ class Head(msgspec.Struct, array_like=True):
     bulky: tuple[str, ...] = ()
     #: how many commits there were
     number: int = 0
+    #: the first entry that was alive one commit ago
+    floor: int = 0
     #: large tables, which are not in the log but in runs
     runs: dict[str, TableInfo] = {}
     #: runs that are of no more use, with the number of the commit that replaced them
@@ -118,6 +120,11 @@ class Journal(ABC):
     def remove(self, seq: int) -> None:
         """Forget an entry."""
 
+    @abstractmethod
+    def drop_before(self, seq: int) -> None:
+        """Nobody will ask for entries before ``seq`` again, also after a crash: what is left of
+        them beside the log may go."""
+
 
 @functools.cache
 def _scratch() -> tempfile.TemporaryDirectory[str]:
@@ -152,6 +159,9 @@ class MemoryJournal(Journal):
 
     def remove(self, seq: int) -> None:
         del self.entries[seq]
+
+    def drop_before(self, seq: int) -> None:
+        pass
 
 
 _codec = pa.Codec("lz4")

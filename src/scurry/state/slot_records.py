@@ -102,7 +102,7 @@ class SlotRecords:
             self._directory, self._tables = RunDirectory(place), {}
             self._sweep(head)
         infos = {} if head is None else head.runs
-        self.dead = [] if head is None else head.dead
+        self.dead = [] if head is None else list(head.dead)
         self._directory.commit = 1 if head is None else head.number + 1
         self._changed = False
         try:

@@ -157,6 +157,8 @@ class SlotStore:
         self._head: Head | None = None
         self._held: bytes | None = None
         self._settled = True
+        #: entries of the log before this one have left nothing behind
+        self._dropped = 0
 
     def table(self, uid: str, state: str, bulk: bool = False) -> StateTable:
         """The table of state ``state`` of operator ``uid``; ``bulk`` as for :class:`StateTable`."""
@@ -218,7 +220,12 @@ class SlotStore:
             for part in self._everyone():
                 part.forget()
         self._settled = False
-        return b"" if self._head is None else self._head.notes
+        if self._head is None:
+            return b""
+        if self._head.floor > self._dropped:
+            self._dropped = self._head.floor
+            journal.drop_before(self._dropped)
+        return self._head.notes
 
     def holds(self, journal: Journal) -> bool:
         """Whether what is in memory is what the journal says is true."""
@@ -278,6 +285,7 @@ class SlotStore:
         outgrown = head.log_bytes > max(self._small_log, _GROWTH * head.snapshot_bytes)
         if trusted and (head.cycle >= 0 or outgrown or moved):
             written += self._compact(journal, head, changes)
+        head.floor = old.first
         self.records.describe(head)
         if head.runs and head.first == head.next:
             # who deals out logs takes a slot that has none for one without state

@@ -8,15 +8,16 @@
     root/plans/000000012/_after.json   where the sources stand after it
     root/epochs/12.json      where the job stands after micro-batch 12
     root/runs/1-0/           the large tables of slot 0 of stage 1
+    root/log/1-0/            large entries of its log, to which Spark's state refers
 
 A plan appears by one rename, whole or not at all, and before its micro-batch is executed; a batch
 that is run again finds it and reads the very same records.
 
 Spark fixes the number of slots for the life of its checkpoint, so a job that is restarted with
-another parallelism gets a new one. Each is a *generation*, and has plans, epochs and runs of its
+another parallelism gets a new one. Each is a *generation*, and has plans, epochs and state of its
 own::
 
-    root/generation-1/spark, plans, epochs, runs
+    root/generation-1/spark, plans, epochs, runs, log
     root/generation-1/state/2/0/   what slot 0 of stage 2 begins with
 
 The generation in force is named in ``job.json``, which is replaced whole: that is the moment of the
@@ -122,10 +123,6 @@ class JobDirectory:
         number = generation.number
         return self.root / f"generation-{number}" if number else self.root
 
-    def runs_of(self, generation: Generation) -> Path:
-        """Where the large tables of a generation are."""
-        return self.home_of(generation) / "runs"
-
     @property
     def plans(self) -> Path:
         """Where the plans of micro-batches are."""
@@ -226,7 +223,7 @@ class JobDirectory:
             if place not in homes:
                 shutil.rmtree(place, ignore_errors=True)
         if self.root not in homes:
-            for part in ("spark", "plans", "epochs", "runs", "waiting"):
+            for part in ("spark", "plans", "epochs", "runs", "log", "waiting"):
                 shutil.rmtree(self.root / part, ignore_errors=True)
 
     def _settle_in(self) -> None:

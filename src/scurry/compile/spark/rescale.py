@@ -23,9 +23,10 @@ from scurry.common.fault_points import fault_point
 from scurry.compile.planner import deal_again, rescaled
 from scurry.compile.spark.checkpoint import Generation, JobDirectory
 from scurry.compile.spark.initial_state import InitialState, ShareWriter
+from scurry.compile.spark.log_files import LogFiles, slot_log, slot_runs
 from scurry.compile.spark.routes import route_values
 from scurry.compile.spark.session import query_session
-from scurry.compile.spark.worker import JobPayload, local_root, slot_runs
+from scurry.compile.spark.worker import JobPayload, local_root
 from scurry.runtime.report import decode_report
 from scurry.runtime.rescaling import rescale_stage, rule_of
 from scurry.runtime.specs import JobSpec
@@ -39,7 +40,6 @@ _SUMMARY_ARROW = pa.schema([("origin", pa.int32()), ("gathered", pa.binary())])
 _gathered = msgspec.msgpack.Decoder(Gathered)
 #: Journal entries that a task holds at a time; each has up to some megabytes.
 _ENTRIES_AT_ONCE = "4"
-_NOTHING_LARGE = Head(b"", 0, 0, 0, 0, b"")
 
 
 def rescale(
@@ -95,12 +95,8 @@ def _deal_out_state(
         log = _state(own, checkpoint, operator, "log").selectExpr(
             "key.slot as route", "user_map_key.seq as seq", "user_map_value.content as content"
         )
-        task = _SplitTask(payload, deal, slots, state, stage)
-        task.large = {
-            slot: (head, slot_runs(str(directory.runs_of(before)), stage, slot))
-            for slot, head in heads.items()
-            if head.runs
-        }
+        home = str(directory.home_of(before))
+        task = _SplitTask(payload, deal, slots, state, stage, home, heads)
         starts = rescale_stage(heads, partial(_split, log, task), deal, before.operators)
         for slot, start in enumerate(starts):
             InitialState(state, stage, slot).write_start(start)
@@ -125,15 +121,22 @@ class _SplitTask:
     """What Spark runs on each partition of the journals."""
 
     def __init__(
-        self, payload: JobPayload, deal: Deal, slots: dict[int, int], state: str, stage: int
+        self,
+        payload: JobPayload,
+        deal: Deal,
+        slots: dict[int, int],
+        state: str,
+        stage: int,
+        home: str,
+        heads: dict[int, Head],
     ) -> None:
         self._payload = payload
         self._deal = deal
         self._slots = slots
         self._state = state
         self._stage = stage
-        #: by slot: the head that names its large tables, and where they are
-        self.large: dict[int, tuple[Head, Path]] = {}
+        self._home = home
+        self._heads = heads
 
     def __call__(
         self, renumbering: Mapping[int, Renumbering], batches: Iterable[pa.RecordBatch]
@@ -152,13 +155,13 @@ class _SplitTask:
                     for slot in range(self._deal.slots)
                 ]
                 write = partial(_append, writers)
-                head, runs = self.large.get(origin, (_NOTHING_LARGE, Path()))
-                numbers = renumbering.get(origin)
+                head, numbers = self._heads[origin], renumbering.get(origin)
+                kept = LogFiles(slot_log(self._home, self._stage, origin))
                 splitter = Splitter(origin, self._deal, write, numbers, head.runs)
                 while entry is not None and entry[0] == route:
-                    splitter.take(entry[1])
+                    splitter.take(kept.entry(entry[1]))
                     entry = next(entries, None)
-                for group in large_groups(head, runs):
+                for group in large_groups(head, slot_runs(self._home, self._stage, origin)):
                     splitter.take_group(group)
                 splitter.finish()
             gathered = msgspec.msgpack.encode(splitter.gathered)

@@ -146,7 +146,7 @@ class SparkJob:
                 self._dependencies,
                 first=self._directory.generation.first,
                 initial_state=self._directory.initial_state,
-                runs=str(self._directory.runs_of(self._directory.generation)),
+                home=str(self._directory.home),
             )
             attempt = Attempt(
                 self._session, spec, payload, self._directory, self._sinks, self.progress

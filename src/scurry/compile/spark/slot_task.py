@@ -7,6 +7,7 @@ from typing import Any
 
 from pyspark.sql import Row
 
+from scurry.compile.spark.log_files import LogFiles, slot_log, slot_runs
 from scurry.compile.spark.spark_journal import SparkJournal
 from scurry.compile.spark.worker import JobPayload, run_host
 from scurry.runtime.envelope import Envelope
@@ -21,7 +22,8 @@ def run_slot(
     """The slot behind ``route`` in one micro-batch; ``head`` and ``log`` are Spark's variables."""
     routes = payload.routes
     slot = routes.index(route)
-    journal = SparkJournal(head, log, payload.runs_of(stage, slot))
+    files = LogFiles(slot_log(payload.home, stage, slot), payload.files_above)
+    journal = SparkJournal(head, log, files, slot_runs(payload.home, stage, slot))
     received = (Envelope(slot, *(row[name] for name in _FIELDS[1:])) for row in rows)
     for envelope in run_host(payload, stage, slot, received, journal):
         yield _EnvelopeRow(routes[envelope.slot % len(routes)], *envelope[1:])

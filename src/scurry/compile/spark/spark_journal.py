@@ -6,15 +6,20 @@ from pathlib import Path
 from typing import Any
 
 from scurry.common.errors import StateError
+from scurry.compile.spark.log_files import LogFiles
 from scurry.state.journal import Head, Journal, decode_head, encode_head
 
 
 class SparkJournal(Journal):
-    """A slot's journal in Spark's state store, with runs in the job's directory."""
+    """A slot's journal in Spark's state store, with large entries and runs in the job's directory.
 
-    def __init__(self, head: Any, log: Any, runs: Path) -> None:
+    ``head`` and ``log`` are the variables that Spark keeps for the stage.
+    """
+
+    def __init__(self, head: Any, log: Any, files: LogFiles, runs: Path) -> None:
         self._head = head
         self._log = log
+        self._files = files
         self._runs = runs
 
     @property
@@ -29,7 +34,7 @@ class SparkJournal(Journal):
         self._head.update((encode_head(head),))
 
     def append(self, seq: int, blob: bytes) -> None:
-        self._log.updateValue((seq,), (blob,))
+        self._log.updateValue((seq,), (self._files.keep(seq, blob),))
 
     def read(self, seq: int) -> bytes:
         found = self._log.getValue((seq,))
@@ -38,7 +43,10 @@ class SparkJournal(Journal):
                 f"Entry {seq} of the log of state is missing from Spark's state store: the "
                 "checkpoint is damaged. Start from a savepoint or an empty directory."
             )
-        return bytes(found[0])
+        return self._files.entry(bytes(found[0]))
 
     def remove(self, seq: int) -> None:
         self._log.removeKey((seq,))
+
+    def drop_before(self, seq: int) -> None:
+        self._files.drop_before(seq)

@@ -66,7 +66,7 @@ class JobPayload:
         dependencies: Dependencies = NOTHING,
         first: int = 0,
         initial_state: str = "",
-        runs: str = "",
+        home: str = "",
     ) -> None:
         self.dependencies = dependencies
         self.content = cloudpickle.dumps(job, protocol=5)
@@ -81,12 +81,10 @@ class JobPayload:
         self.first = first
         #: the directory of the state that slots begin with, if there is any
         self.initial_state = initial_state
-        #: the directory of the slots' runs
-        self.runs = runs
-
-    def runs_of(self, stage: int, slot: int) -> Path:
-        """Where the runs of a slot are."""
-        return slot_runs(self.runs, stage, slot)
+        #: the directory of the job's checkpoint
+        self.home = home
+        #: bytes of an entry of the log above which it becomes a file
+        self.files_above = job.state.files_above
 
     def load(self) -> JobSpec:
         """A copy of the job with function instances of its own."""
@@ -103,11 +101,6 @@ class JobPayload:
             _adopted[self.run_id] = [kind for kind in _script_classes() if kind not in before]
         _adopt(_adopted[self.run_id])
         return job
-
-
-def slot_runs(root: str, stage: int, slot: int) -> Path:
-    """Where, below ``root``, the runs of a slot are."""
-    return Path(root, f"{stage}-{slot}")
 
 
 #: The classes of users' scripts, by run.

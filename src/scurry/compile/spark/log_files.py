@@ -1,0 +1,90 @@
+"""Large entries of a slot's log, as files in the job's directory.
+
+Spark's state store is made for many small values. A large one goes through a socket, into RocksDB,
+into its change log and into every snapshot, and all of them have to be loaded when a new JVM opens
+the store. So a large entry is written to a file, and Spark keeps a reference to it. The file is
+whole before Spark hears of it, and has a name of its own: a second attempt at the same work writes
+another.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from scurry.common.errors import StateError
+
+#: How references begin; an entry begins with its length.
+_MARK = b"\xff" * 8
+
+
+def slot_log(home: str | Path, stage: int, slot: int) -> Path:
+    """Where, below a checkpoint's ``home``, the large entries of a slot's log are."""
+    return Path(home, "log", f"{stage}-{slot}")
+
+
+def slot_runs(home: str | Path, stage: int, slot: int) -> Path:
+    """Where its runs are."""
+    return Path(home, "runs", f"{stage}-{slot}")
+
+
+class Reference(NamedTuple):
+    """What has to be known of a file."""
+
+    name: str
+    size: int
+    checksum: int
+
+
+_references = msgspec.msgpack.Decoder(Reference)
+
+
+class LogFiles:
+    """The files of one slot, in the directory ``place``: entries of more than ``above`` bytes."""
+
+    def __init__(self, place: Path, above: int = 0) -> None:
+        self._place = place
+        self._above = above
+
+    def keep(self, seq: int, entry: bytes) -> bytes:
+        """What Spark is to keep of entry ``seq``: all of it, or a reference to a file."""
+        if len(entry) <= self._above:
+            return entry
+        self._place.mkdir(parents=True, exist_ok=True)
+        name = f"{seq:012d}-{uuid.uuid4().hex[:12]}"
+        (self._place / name).write_bytes(entry)
+        found = Reference(name, len(entry), zlib.crc32(entry))
+        return _MARK + msgspec.msgpack.encode(found)
+
+    def entry(self, kept: bytes) -> bytes:
+        """The entry of which ``kept`` was kept."""
+        if not kept.startswith(_MARK):
+            return kept
+        reference = _references.decode(kept[len(_MARK) :])
+        path = self._place / reference.name
+        try:
+            entry = path.read_bytes()
+            if (len(entry), zlib.crc32(entry)) != (reference.size, reference.checksum):
+                raise OSError("its content is not what was written")
+        except OSError as failure:
+            raise StateError(
+                f"The checkpoint is damaged, or not on a file system that all executors share: "
+                f"{path} cannot be read ({failure}). Put the file back, start from a savepoint, or "
+                "start anew with an empty directory."
+            ) from failure
+        return entry
+
+    def drop_before(self, seq: int) -> None:
+        """Delete the files of entries before ``seq``."""
+        try:
+            names = os.listdir(self._place)
+        except FileNotFoundError:
+            return
+        for name in names:
+            if int(name.partition("-")[0]) < seq:
+                (self._place / name).unlink(missing_ok=True)
