@@ -93,8 +93,10 @@ def native_defaults(session: SparkSession, data: Path, work: Path) -> Run:
 
 
 def native(session: SparkSession, data: Path, work: Path) -> Run:
-    """Spark's aggregate with the settings Scurry gives to its queries."""
-    return _aggregate(query_session(session, _SLOTS), data, work)
+    """Spark's aggregate with the settings Scurry gives to its queries, and code made for it."""
+    own = query_session(session, _SLOTS)
+    own.conf.unset("spark.sql.codegen.wholeStage")
+    return _aggregate(own, data, work)
 
 
 def _aggregate(session: SparkSession, data: Path, work: Path) -> Run:

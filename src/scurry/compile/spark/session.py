@@ -58,6 +58,8 @@ _QUERY_SETTINGS = {
         "FileSystemBasedCheckpointFileManager"
     ),
     "spark.sql.adaptive.enabled": "false",
+    # a plan of few, large rows is over before code made for it is compiled
+    "spark.sql.codegen.wholeStage": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "0",
     "spark.sql.streaming.pollingDelay": "2ms",
     # with the default, workers of the ingress and of the stages would need a daemon each
