@@ -17,7 +17,7 @@ import tempfile
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby, islice
+from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -235,11 +235,3 @@ def bytes_of(group: Group) -> int:
     """About how many bytes changes take."""
     _, keys, records = group
     return sum(map(len, keys)) + sum(map(len, filter(None, records))) + 8 * len(keys)
-
-
-def in_blocks(
-    found: Iterator[tuple[bytes, bytes]],
-) -> Iterator[tuple[list[bytes], list[bytes]]]:
-    """Keys and records, many at a time."""
-    while some := list(islice(found, _AT_ONCE)):
-        yield [key for key, _ in some], [record for _, record in some]

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import cast
 
@@ -25,7 +25,8 @@ import lmdb
 
 from scurry.common.errors import JobError
 from scurry.state.generations import Generations, look
-from scurry.state.journal import Group, in_blocks, stored_key, stored_keys
+from scurry.state.journal import stored_key, stored_keys
+from scurry.state.store import Commit, Store
 
 _LINEAGE = b"\x00lineage"
 #: the lineage of a store that two attempts at the same work have written to
@@ -40,11 +41,10 @@ _RUNS_SHARE = 50
 _WIDEST = 96
 
 
-class LocalStore:
-    """Records of one slot in LMDB, below the directory ``path``.
+class LocalStore(Store):
+    """Records of one slot in LMDB, below the directory ``path``."""
 
-    A micro-batch goes ``check``, ``begin``, reads, ``verify``, ``apply``, ``confirm``.
-    """
+    path: Path
 
     def __init__(self, path: Path, runs_above: int = RUNS_ABOVE) -> None:
         self.path = path
@@ -191,47 +191,30 @@ class LocalStore:
         pages = found["branch_pages"] + found["leaf_pages"] + found["overflow_pages"]
         return int(pages * found["psize"])
 
-    def blocks(self, table: str, start: bytes = b"") -> Iterator[tuple[list[bytes], list[bytes]]]:
-        """What :meth:`scan` finds, many at a time."""
-        return in_blocks(self.scan(table, start))
-
-    def apply(
-        self,
-        changes: list[Group],
-        base: bytes | None,
-        lineage: bytes,
-        emptied: Collection[str] = (),
-    ) -> bool:
-        """Remove the tables ``emptied``, and write ``changes`` and ``lineage``, in one transaction.
-
-        Returns False, leaving the store torn, with the lineage of no commit, when it no longer
-        holds ``base``: another attempt at the same work got in between, so what was read may not
-        be what is here.
-        """
+    def apply(self, commit: Commit) -> bool:
+        """Write all of ``commit`` in one transaction."""
         self.end()
         known = dict(self._numbers)
         while True:
             try:
-                return self._write(changes, base, lineage, emptied)
+                return self._write(commit)
             except lmdb.MapFullError:
                 self._numbers = dict(known)
                 self._environment.set_mapsize(self._environment.info()["map_size"] * 2)
             except lmdb.MapResizedError:
                 self._environment.set_mapsize(0)
 
-    def _write(
-        self, changes: list[Group], base: bytes | None, lineage: bytes, emptied: Collection[str]
-    ) -> bool:
+    def _write(self, commit: Commit) -> bool:
         with self._environment.begin(write=True) as txn:
-            if txn.get(_LINEAGE) != base:
+            if txn.get(_LINEAGE) != commit.base:
                 txn.put(_LINEAGE, _TORN)
                 return False
-            for table in emptied:
+            for table in commit.emptied:
                 if table in self._numbers:
                     _remove_all(txn, self._numbers[table])
-            for table, keys, records in changes:
+            for table, keys, records in commit.changes:
                 _put_all(txn, self._number(txn, table), stored_keys(keys), records)
-            txn.put(_LINEAGE, lineage)
+            txn.put(_LINEAGE, commit.lineage)
         return True
 
     def _number(self, txn: lmdb.Transaction, table: str) -> bytes:

@@ -8,10 +8,11 @@ this store suits executors with one core, tests, and state that is small.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-from scurry.state.journal import Group, in_blocks, stored_key, stored_keys
+from scurry.state.journal import stored_key, stored_keys
+from scurry.state.store import Commit, Store
 
 
 class _Table:
@@ -29,7 +30,7 @@ class _Table:
         return self.order
 
 
-class MemoryStore:
+class MemoryStore(Store):
     """Records of one slot in this process."""
 
     def __init__(self, path: Path | None = None) -> None:
@@ -96,27 +97,14 @@ class MemoryStore:
         held = (table.records.items() for table in self._tables.values())
         return sum(len(key) + len(record) for records in held for key, record in records)
 
-    def blocks(self, table: str, start: bytes = b"") -> Iterator[tuple[list[bytes], list[bytes]]]:
-        """What :meth:`scan` finds, many at a time."""
-        return in_blocks(self.scan(table, start))
-
-    def apply(
-        self,
-        changes: list[Group],
-        base: bytes | None,
-        lineage: bytes,
-        emptied: Collection[str] = (),
-    ) -> bool:
-        """Remove the tables ``emptied``, and write ``changes`` and ``lineage``.
-
-        Returns False, leaving the store torn (without lineage), when it no longer holds ``base``.
-        """
-        if self._lineage != base:
+    def apply(self, commit: Commit) -> bool:
+        """Write all of ``commit``."""
+        if self._lineage != commit.base:
             self._lineage = None
             return False
-        for name in emptied:
+        for name in commit.emptied:
             self._tables.pop(name, None)
-        for name, keys, records in changes:
+        for name, keys, records in commit.changes:
             table = self._tables.setdefault(name, _Table())
             for key, record in zip(stored_keys(keys), records, strict=True):
                 if record is None:
@@ -126,7 +114,7 @@ class MemoryStore:
                     if key not in table.records:
                         table.order = None
                     table.records[key] = record
-        self._lineage = lineage
+        self._lineage = commit.lineage
         return True
 
     def reset(self) -> None:

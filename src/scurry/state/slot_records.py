@@ -15,13 +15,12 @@ then an attempt that everybody took for dead may still turn out to be the one th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
 from pathlib import Path
-from typing import Protocol
 
 from scurry.common.errors import StateError
-from scurry.state.journal import Group, Head, RecordReader, stored_key, stored_keys
+from scurry.state.journal import Group, Head, stored_key, stored_keys
 from scurry.state.runs import RunDirectory, RunTable
+from scurry.state.store import Store
 
 #: Tells whether a record has expired.
 Judge = Callable[[bytes], bool]
@@ -29,21 +28,10 @@ Judge = Callable[[bytes], bool]
 _MOVED_AT_ONCE = 65_536
 
 
-class LocalRecords(RecordReader, Protocol):
-    """What is needed of a local store."""
-
-    @property
-    def entries(self) -> int:
-        """How many records there are, in all tables."""
-
-    def outgrown_by(self, keys: list[bytes]) -> bool:
-        """Whether a table with changes at ``keys`` is better kept in another way."""
-
-
 class SlotRecords:
     """All records of one slot, those of small tables in ``local``."""
 
-    def __init__(self, local: LocalRecords) -> None:
+    def __init__(self, local: Store) -> None:
         #: tables that are read for many keys at once
         self.bulky: set[str] = set()
         #: runs that were replaced, with the numbers of the commits that did
@@ -162,11 +150,9 @@ class SlotRecords:
     def _move_in(self, name: str) -> None:
         """Take the records of a table that the local store has, some at a time."""
         assert self._directory is not None
-        found = self._local.scan(name)
         self._tables[name] = RunTable(self._directory)
-        while some := list(islice(found, _MOVED_AT_ONCE)):
-            keys, records = zip(*some, strict=True)
-            self._replace(name, list(keys), records, None)
+        for keys, records in self._local.blocks(name, at_once=_MOVED_AT_ONCE):
+            self._replace(name, keys, records, None)
 
     def _replace(
         self, name: str, keys: list[bytes], records: Iterable[bytes | None], judge: Judge | None

@@ -17,10 +17,9 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import accumulate, chain, compress
-from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
 from scurry.common.fault_points import fault_point
@@ -28,7 +27,6 @@ from scurry.state.journal import (
     Group,
     Head,
     Journal,
-    RecordReader,
     bytes_of,
     chunked,
     pack,
@@ -36,6 +34,7 @@ from scurry.state.journal import (
 )
 from scurry.state.schemas import SchemaTable
 from scurry.state.slot_records import SlotRecords
+from scurry.state.store import Commit, Store
 from scurry.state.table import CACHE_ENTRIES, StateTable
 from scurry.state.ttl import Sweeper
 
@@ -67,61 +66,6 @@ class Listed(Protocol):
 
     def items(self) -> Iterable[tuple[Any, Any]]:
         """All keys and values, uncommitted changes included."""
-
-
-class Store(RecordReader, Protocol):
-    """A local store: on disk or in memory."""
-
-    @property
-    def path(self) -> Path | None:
-        """Where it lies, None if nowhere."""
-
-    @property
-    def entries(self) -> int:
-        """How many records there are, in all tables."""
-
-    def check(self) -> None:
-        """Start a micro-batch: what is there is as the last one left it, or nothing is there."""
-
-    def verify(self) -> None:
-        """Make sure that what was read since :meth:`begin` was not damaged meanwhile."""
-
-    def confirm(self) -> None:
-        """The micro-batch has ended well."""
-
-    def begin(self) -> None:
-        """Start reading: everything read until :meth:`end` is of one instant."""
-
-    def end(self) -> None:
-        """Stop reading."""
-
-    def lineage(self) -> bytes | None:
-        """The lineage id of the commit this store holds."""
-
-    def tables(self) -> list[str]:
-        """The names of all tables."""
-
-    def blocks(self, table: str, start: bytes = b"") -> Iterator[tuple[list[bytes], list[bytes]]]:
-        """What :meth:`scan` finds, many at a time."""
-
-    def outgrown_by(self, keys: list[bytes]) -> bool:
-        """Whether a table with changes at ``keys`` is better kept in runs."""
-
-    def apply(
-        self,
-        changes: list[Group],
-        base: bytes | None,
-        lineage: bytes,
-        emptied: Collection[str] = (),
-    ) -> bool:
-        """Remove the tables ``emptied``, and write ``changes`` and ``lineage`` with that, if the
-        store still holds ``base``."""
-
-    def reset(self) -> None:
-        """Throw everything away."""
-
-    def close(self, erase: bool = False) -> None:
-        """Release the store."""
 
 
 P = TypeVar("P", bound=Changing)
@@ -250,13 +194,13 @@ class SlotStore:
             # what the log still has of large tables is from before they were
             changes = [group for group in unpack_groups(blob) if group[0] not in self._head.runs]
             others, moved, _ = self.records.put(changes, {})
-            self.local.apply(others, base, step, moved)
+            self.local.apply(Commit(base, step, others, moved))
             base = step
             done += len(blob)
             if self.on_rebuild is not None:
                 self.on_rebuild(done, total)
             fault_point("rebuild")
-        self.local.apply([], base, self._head.lineage)
+        self.local.apply(Commit(base, self._head.lineage))
 
     def commit(self, journal: Journal, notes: bytes) -> int:
         """Write what changed; returns how many bytes that took in the checkpoint."""
@@ -277,7 +221,7 @@ class SlotStore:
         changes, moved, written = self.records.put(changes, self._judges())
         written += sum(_append(journal, head, pack(piece)) for piece in chunked(changes))
         fault_point("before-local-store")
-        trusted = self.local.apply(changes, base, head.lineage, moved)
+        trusted = self.local.apply(Commit(base, head.lineage, changes, moved))
         for part in self._everyone():
             part.settle()
         for name in self.records.take_reaped():
@@ -328,7 +272,7 @@ class SlotStore:
         expired = [group for group in expired if group[1]]
         if expired:
             written += sum(_append(journal, head, pack(piece)) for piece in chunked(expired))
-            self.local.apply(expired, head.lineage, head.lineage)
+            self.local.apply(Commit(head.lineage, head.lineage, expired))
             for name in {group[0] for group in expired}:
                 self._parts[name].forget()
         if head.cursor == _END:

@@ -32,7 +32,7 @@ from scurry.runtime.rescaling import rescale_in_memory, rule_of
 from scurry.runtime.specs import JobSpec
 from scurry.state.journal import MemoryJournal
 from scurry.state.rescaling import Deal
-from scurry.state.slot_store import Store
+from scurry.state.store import Store
 from scurry.testing.sinks import ListSink
 
 _PLENTY = 1 << 40

@@ -31,7 +31,7 @@ from scurry.runtime.host import SlotHost
 from scurry.runtime.ingress import IngressTask, decode_plan, plan_file
 from scurry.runtime.specs import JobSpec
 from scurry.state.journal import Journal
-from scurry.state.slot_store import Store
+from scurry.state.store import Store
 
 ENVELOPE_SCHEMA = pa.schema(
     [
