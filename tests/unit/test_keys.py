@@ -147,6 +147,17 @@ def test_equality_and_canonical_forms_agree(left: object, right: object) -> None
         assert left == right
 
 
+def test_what_is_not_equal_to_its_copy_is_a_key_by_value() -> None:
+    for make in (lambda: float("nan"), lambda: (1, float("nan")), lambda: Decimal("nan")):
+        assert make() != make(), "the example itself must hold in Python"
+        assert freeze(make()) == freeze(make())
+        assert repr(thaw(freeze(make()))) == repr(make())
+        assert KeySlots(3, 128)[freeze(make())] == ~KeySlots(3, 128)[make()]
+    for key in (1.5, (1, 2.5), "nan", Decimal(1), User("a", 1)):
+        assert freeze(key) is key
+    assert canonical(np.datetime64("NaT")) != canonical(None)
+
+
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1))
 def test_a_column_of_integers_hashes_as_its_values(values: list[int]) -> None:
     column = stable_hash_int64(np.array(values, dtype=np.int64))

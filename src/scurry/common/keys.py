@@ -32,7 +32,8 @@ _MASK = (1 << 64) - 1
 _INT64 = range(-(1 << 63), 1 << 63)
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _CACHE_LIMIT = 1 << 20
-NAN = float("nan")
+#: types of which a copy of a value is always equal to the value
+_EXACT = frozenset({int, bool, str, bytes, type(None), dt.date})
 
 
 def canonical(key: Any) -> bytes:
@@ -95,6 +96,8 @@ def _dataclass(key: Any) -> bytes:
 
 
 def _canonical_other(key: Any) -> bytes:
+    if isinstance(key, (np.datetime64, np.timedelta64)) and np.isnat(key):
+        return b"nat"
     if isinstance(key, np.datetime64):
         return _numpy_datetime(key)
     if isinstance(key, np.generic):
@@ -163,7 +166,8 @@ _BY_BASE: tuple[tuple[type, Callable[[Any], bytes]], ...] = (
 
 
 class FrozenKey:
-    """A key whose Python type is not hashable (a plain dataclass), given identity by value."""
+    """A key given identity by value: one that is not hashable (a plain dataclass), or that has a
+    NaN in it, which Python takes to be equal to nothing, not even to its own copy."""
 
     __slots__ = ("form", "key")
 
@@ -233,7 +237,10 @@ def slot_of_group(group: int, parallelism: int, max_parallelism: int) -> int:
 
 
 class KeySlots(dict[Any, int]):
-    """Key to slot, computed once per distinct key: ``slots[key]`` runs at the speed of a dict."""
+    """Key to slot, computed once per distinct key: ``slots[key]`` runs at the speed of a dict.
+
+    The slot of a key that has to be frozen first is given as its complement, a negative number.
+    """
 
     def __init__(self, parallelism: int, max_parallelism: int) -> None:
         super().__init__()
@@ -243,6 +250,8 @@ class KeySlots(dict[Any, int]):
     def __missing__(self, key: Any) -> int:
         group = key_group(key, self.max_parallelism)
         slot = slot_of_group(group, self.parallelism, self.max_parallelism)
+        if freeze(key) is not key:
+            return ~slot
         if len(self) >= _CACHE_LIMIT:
             self.clear()
         self[key] = slot
@@ -256,9 +265,24 @@ class KeySlots(dict[Any, int]):
 
 
 def freeze(key: Any) -> Any:
-    """The engine's key for a user's key: what is not hashable gets identity by value."""
+    """The engine's key for a user's key: where Python's equality does not do, identity by value."""
+    if type(key) in _EXACT:
+        return key
     try:
         hash(key)
     except TypeError:
         return FrozenKey(key)
-    return key
+    return FrozenKey(key) if _holds_nan(key) else key
+
+
+def _holds_nan(key: Any) -> bool:
+    if type(key) in _EXACT:
+        return False
+    if isinstance(key, (tuple, frozenset)):
+        return any(map(_holds_nan, key))
+    if dataclasses.is_dataclass(key):
+        return any(_holds_nan(getattr(key, field.name)) for field in dataclasses.fields(key))
+    fields = getattr(type(key), "__struct_fields__", ())
+    if fields:
+        return any(_holds_nan(getattr(key, field)) for field in fields)
+    return bool(key != key)

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from scurry.common.errors import KeyTypeError, ProgramError
-from scurry.common.keys import NAN, KeySlots, freeze, stable_hash_int64
+from scurry.common.keys import FrozenKey, KeySlots, freeze, stable_hash_int64
 from scurry.runtime.batch import Batch, Longs, pick
 from scurry.runtime.columns import to_list
 from scurry.runtime.failures import ElementFailed, apply_all
@@ -146,16 +146,19 @@ class ByKey(Partitioning):
 
     def _route(self, keys: list[Any], batch: Batch) -> tuple[list[Any], Longs]:
         assert self._slots is not None
-        if keys and isinstance(keys[0], float):
-            keys = [NAN if key != key else key for key in keys]
         try:
-            chosen = list(map(self._slots.__getitem__, keys))
+            chosen = np.array(list(map(self._slots.__getitem__, keys)), dtype=np.int64)
         except (TypeError, KeyTypeError):
-            keys, chosen = self._route_slowly(keys, batch)
-        return keys, np.array(chosen, dtype=np.int64)
+            keys, slots = self._route_slowly(keys, batch)
+            return keys, np.array(slots, dtype=np.int64)
+        if len(chosen) and chosen.min() < 0:
+            pairs = zip(keys, (chosen < 0).tolist(), strict=True)
+            keys = [FrozenKey(key) if odd else key for key, odd in pairs]
+            chosen = np.where(chosen < 0, ~chosen, chosen)
+        return keys, chosen
 
     def _route_slowly(self, keys: list[Any], batch: Batch) -> tuple[list[Any], list[int]]:
-        """Some key is not hashable: give it identity by value, or name the record it is of."""
+        """Some key is not hashable: give it identity by value, or name the record that has it."""
         assert self._slots is not None
         frozen, chosen = [], []
         for row, key in zip(batch.rows, keys, strict=True):

@@ -156,9 +156,10 @@ class TableReadOnlyBroadcastState(ReadOnlyBroadcastState[Any, Any]):
         if live is None:
             live = table.live
         try:
-            return live.get(key)
+            found = live.get(key)
         except TypeError:
-            return live.get(freeze(key))
+            found = None
+        return live.get(freeze(key)) if found is None else found
 
     def contains(self, key: Any) -> bool:
         return freeze(key) in self._table.live

@@ -174,6 +174,8 @@ class TableMapState(MapState[Any, Any]):
         try:
             value = held.entries.get(key, MISSING)
         except TypeError:
+            value = MISSING
+        if value is MISSING:
             key = freeze(key)
             value = held.entries.get(key, MISSING)
         return self._table.load(self._scope.key, held, key) if value is MISSING else value
