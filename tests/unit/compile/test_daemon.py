@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import pytest
 
-from scurry.compile.spark.daemon import _ending_quietly
+from scurry.compile.spark.daemon import PatientGarbage, _ending_quietly
 
 
 @pytest.mark.parametrize("failure", [BrokenPipeError, ConnectionResetError])
@@ -24,3 +26,35 @@ def test_any_other_failure_is_told() -> None:
     with pytest.raises(OSError, match="no space left"):
         _ending_quietly(serve)(None, True)
     assert _ending_quietly(lambda *arguments: 0)(None, True) == 0
+
+
+def test_garbage_is_looked_for_when_that_takes_little_of_the_time() -> None:
+    now = 0.0
+
+    def clock() -> float:
+        nonlocal now
+        now += 0.5  # so looking takes half a second
+        return now
+
+    def leave_garbage() -> weakref.ref[Any]:
+        class Ring:
+            pass
+
+        ring = Ring()
+        ring.itself = ring  # type: ignore[attr-defined]
+        return weakref.ref(ring)
+
+    garbage = PatientGarbage(clock)
+    first = leave_garbage()
+    assert garbage.collect() > 0
+    assert first() is None
+    second = leave_garbage()
+    gc.disable()
+    try:
+        assert garbage.collect() == 0
+        assert second() is not None, "a moment later it does not look"
+    finally:
+        gc.enable()
+    now += 50
+    assert garbage.collect() > 0
+    assert second() is None

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import gc
 import importlib
+import time
+from collections.abc import Callable
 from typing import Any
 
 _NEEDED = (
@@ -29,6 +31,8 @@ _NEEDED = (
 #: Objects made between two searches for garbage. Records are short-lived tuples and lists by the
 #: hundred thousand, among which Python would search after every 700, for nothing.
 _GARBAGE_AFTER = 50_000
+#: How much longer a worker works than it searches all of its objects for garbage.
+_PATIENCE = 100
 
 
 def _preload() -> None:
@@ -37,6 +41,29 @@ def _preload() -> None:
             importlib.import_module(name)
         except ImportError:
             continue
+
+
+class PatientGarbage:
+    """What PySpark's daemon takes for the module ``gc``.
+
+    It has a worker look for garbage after every task, among all objects: with the state of many
+    keys in memory that takes longer than a small task itself, and the next task has to wait. Here
+    it looks only if the last time is so long ago that looking takes a hundredth of the time.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._due = 0.0
+
+    def collect(self) -> int:
+        """Look for garbage, if it is time to; how much was found."""
+        began = self._clock()
+        if began < self._due:
+            return 0
+        found = gc.collect()
+        ended = self._clock()
+        self._due = ended + _PATIENCE * (ended - began)
+        return found
 
 
 def _ending_quietly(serve: Any) -> Any:
@@ -63,4 +90,5 @@ if __name__ == "__main__":
     from pyspark import daemon
 
     daemon.worker = _ending_quietly(daemon.worker)
+    vars(daemon)["gc"] = PatientGarbage()
     daemon.manager()
