@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, repeat
 from typing import Any
@@ -141,6 +141,8 @@ class StateTable:
         self._store = store
         self._max_parallelism = max_parallelism
         self._addresses: dict[Any, bytes] = {}
+        #: keys fetched in this micro-batch, in the order in which they came, and their addresses
+        self._asked: tuple[list[Any], list[bytes]] = [], []
         self._mutable: dict[Any, bytes] = {}
         #: whether most keys are read; None: to be found out by counting
         self._habit: bool | None = None
@@ -154,12 +156,17 @@ class StateTable:
         always = self._store.in_runs(self.name)
         if self._rests and not always:
             return
-        missing = list(set(keys).difference(self.live))
+        missing = list(dict.fromkeys(keys))
+        if self.live:
+            missing = [key for key in missing if key not in self.live]
         if self._habit is None and not always:
             self._awaited += len(missing)
         elif (self._habit or always) and missing:
             self._fetched += len(missing)
-            records = self._store.get_many(self.name, self._address_all(missing))
+            where = addresses(missing, self._max_parallelism)
+            self._asked[0].extend(missing)
+            self._asked[1].extend(where)
+            records = self._store.get_many(self.name, where)
             values = self.codec.unpack_all(records)
             self.live.update(zip(missing, values, strict=True))
             if not IMMUTABLE.issuperset(map(type, values)):
@@ -169,14 +176,19 @@ class StateTable:
                         self._mutable[key] = record
 
     def _address_all(self, keys: list[Any]) -> list[bytes]:
+        asked, where = self._asked
+        if keys == asked:
+            # as a rule a key is written to when it is met first
+            return where
+        self._remember_asked()
         known = self._addresses
         unknown = [key for key in keys if key not in known]
-        if unknown:
-            made = addresses(unknown, self._max_parallelism)
-            known.update(zip(unknown, made, strict=True))
-            if len(unknown) == len(keys):
-                return made
+        known.update(zip(unknown, addresses(unknown, self._max_parallelism), strict=True))
         return list(map(known.__getitem__, keys))
+
+    def _remember_asked(self) -> None:
+        self._addresses.update(zip(*self._asked, strict=True))
+        self._asked = [], []
 
     def _learn(self) -> None:
         """Find out, now and then, whether the operator reads what it handles, and whether that
@@ -210,8 +222,9 @@ class StateTable:
 
     def changes(self) -> Iterator[Group]:
         """What changed since the last commit, as bytes."""
-        keys = list(self.dirty)
-        records = self.codec.pack_all(keys, list(map(self.live.__getitem__, keys)))
+        keys, live = list(self.dirty), self.live
+        values = live.values() if keys == list(live) else map(live.__getitem__, keys)
+        records = self.codec.pack_all(keys, list(values))
         written = self.name, self._address_all(keys), records
         if self.sweeper is not None:
             changes = zip(repeat(self.name), *written[1:], strict=False)
@@ -236,6 +249,8 @@ class StateTable:
             self.forget()
         if len(self.live) > self._cache:
             self._keep_recent()
+        else:
+            self._remember_asked()
         self.dirty.clear()
         self._mutable.clear()
         for key in self._loose():
@@ -249,10 +264,14 @@ class StateTable:
         return [k for k, v in self.live.items() if type(v) not in IMMUTABLE]
 
     def _keep_recent(self) -> None:
-        recent = self.dirty if len(self.dirty) <= self._cache else ()
+        recent: Iterable[Any] = ()
+        if len(self.dirty) <= self._cache:
+            self._remember_asked()
+            recent = self.dirty
         kept = [(key, self.live[key], self._addresses.get(key)) for key in recent]
         self.live.clear()
         self._addresses.clear()
+        self._asked = [], []
         for key, value, where in kept:
             self.live[key] = value
             if where is not None:
@@ -263,6 +282,7 @@ class StateTable:
         self.live.clear()
         self.dirty.clear()
         self._addresses.clear()
+        self._asked = [], []
         self._mutable.clear()
 
     def items(self) -> Iterator[tuple[Any, Any]]:

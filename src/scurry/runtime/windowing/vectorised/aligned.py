@@ -145,7 +145,9 @@ class VectorisedAlignedOperator(VectorisedOperator):
 
     def _add(self, codes: Longs, starts: Longs, columns: Columns) -> None:
         """Combine rows by slice and key and add them to their slices."""
-        (slices, keys), inverse = groups_of(starts, codes)
+        step = self._agenda.step
+        (numbers, keys), inverse = groups_of(starts // step, codes)
+        slices = numbers * step + int(starts[0]) % step
         combined = combine(columns, inverse, len(keys))
         begins = np.flatnonzero(np.concatenate(([True], slices[1:] != slices[:-1])))
         ends = [*begins[1:].tolist(), len(slices)]
