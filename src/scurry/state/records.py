@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Mapping
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -35,7 +34,6 @@ _decode = msgspec.msgpack.Decoder().decode
 _FIRST = bytes([_SCALARS])
 #: in front of a head that is a key and nothing else
 _ONE = b"\x00"
-_first_byte = itemgetter(0)
 
 
 class Stamped(NamedTuple):
@@ -203,11 +201,14 @@ class RecordCodec:
 
     def unpack_all(self, records: list[bytes | None]) -> list[Any]:
         """The values of many records, None for records that are not there."""
-        if not self.stamped and self._scalar is None and self.version == 0:
-            there = [record for record in records if record is not None]
-            if len(there) == len(records) and set(map(_first_byte, there)) <= {_SCALARS}:
-                return [_decode(record[1:])[1] for record in there]
         unpack = self.unpack
+        if not self.stamped and self._scalar is None and self.version == 0:
+            return [
+                _decode(record[1:])[1]
+                if record and record[0] == _SCALARS
+                else (None if record is None else unpack(record))
+                for record in records
+            ]
         return [None if record is None else unpack(record) for record in records]
 
     def unpack_many(self, record: bytes) -> list[Any]:

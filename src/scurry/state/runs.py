@@ -19,7 +19,7 @@ import sys
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -145,6 +145,8 @@ class RunTable:
         self.live = live
         #: condemned records that were left out of it when it was made
         self.taken_out = 0
+        #: keys that were looked for, as rows too, and for how many of them there was a record
+        self._asked: list[tuple[list[bytes], KeyRows, int]] = []
 
     @classmethod
     def open(cls, place: RunDirectory, info: TableInfo, known: Self | None = None) -> Self:
@@ -172,19 +174,33 @@ class RunTable:
         if self._runs and keys:
             width, fitting = self._width, np.arange(len(keys))
             try:
-                wanted = KeyRows.of(keys, width)
+                rows = KeyRows.of(keys, width)
             except LongKeyError:
                 fitting = np.array([at for at in fitting if len(keys[at]) <= width], np.intp)
-                wanted = KeyRows.of([keys[at] for at in fitting], width)
-            order = wanted.order()
-            fitting, wanted = fitting[order], wanted.take(order)
+                rows = KeyRows.of([keys[at] for at in fitting], width)
+            order, existing = rows.order(), 0
+            fitting, wanted = fitting[order], rows.take(order)
             for run, places, at in self._look_up(wanted):
                 content = run.records.take(pa.array(at)).to_numpy(zero_copy_only=False)
                 removed = run.removed(at)
                 if removed.any():
                     content[removed] = None
                 found[fitting[places]] = content
+                existing += len(at) - int(removed.sum())
+            if 1 < len(rows) == len(keys):
+                self._asked.append((keys, rows, existing))
         return found.tolist()
+
+    def _recalled(self, keys: list[bytes]) -> tuple[KeyRows, Positions, int] | None:
+        """``keys`` as rows, how to sort them, and of how many there is a record, if just these have
+        been looked for, which are different then."""
+        if not self._asked or keys != list(chain.from_iterable(part[0] for part in self._asked)):
+            return None
+        rows = joined([part[1] for part in self._asked])
+        order = rows.order()
+        if len(rows.first_of_equals(order)) < len(rows):
+            return None
+        return rows, order, sum(part[2] for part in self._asked)
 
     def _look_up(self, wanted: KeyRows) -> Iterator[tuple[Run, Positions, Positions]]:
         """By run: for which of the keys ``wanted`` it has the latest record, and where."""
@@ -230,12 +246,17 @@ class RunTable:
         if self._runs and width > self._width:
             wider = ((rows.widened(width), content) for rows, content in _merged(self._runs))
             older = RunTable(self._place, _opened(self._place, width, wider), self.live)
-        # of two records under one key the later counts
-        rows = KeyRows.of(keys[::-1], width)
-        order = rows.first_of_equals(rows.order())
-        content = pa.array([record or b"" for record in reversed(records)], pa.large_binary())
+        recalled = self._recalled(keys)
+        if recalled is None:
+            # of two records under one key the later counts
+            rows, records = KeyRows.of(keys[::-1], width), records[::-1]
+            order = rows.first_of_equals(rows.order())
+            existing = older._existing(rows.take(order))
+        else:
+            rows, order, existing = recalled
+        content = pa.array([record or b"" for record in records], pa.large_binary())
         rows, content = rows.take(order), content.take(pa.array(order))
-        live = self.live - older._existing(rows) + int(_not_empty(content).sum())
+        live = self.live - existing + int(_not_empty(content).sum())
         added = RunTable(self._place, _opened(self._place, width, [(rows, content)]))
         merge = _Merge(self._place, condemned)
         kept = merge.compacted([*older._runs, *added._runs], live)
