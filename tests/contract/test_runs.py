@@ -22,8 +22,10 @@ from scurry.state.local import LocalStore
 from scurry.state.runs import RunDirectory, RunTable
 from scurry.state.slot_store import SlotStore
 
-# zeros at the end of keys, keys that are prefixes of others, keys that need wider rows
+# keys that come again, zeros at the end of keys, keys that are prefixes of others, keys that need
+# wider rows
 some_keys = st.one_of(
+    st.sampled_from([b"a", b"b", b""]),
     st.text("\0ab\xff", max_size=4).map(lambda text: text.encode("latin-1")),
     st.integers(0, 300).map(lambda number: b"%d" % number),
     st.binary(max_size=40),
@@ -39,18 +41,29 @@ changes = st.lists(
     start=some_keys,
     chunk=st.sampled_from([2, 7, 1000]),
     hashes=st.sampled_from([1, 3, 1 << 32]),
+    asked=st.lists(st.sampled_from(["nothing", "all", "pieces", "others"]), min_size=1),
 )
 def test_a_table_of_runs_is_a_dict(
-    tmp_path_factory: Any, batches: list[Any], start: bytes, chunk: int, hashes: int
+    tmp_path_factory: Any,
+    batches: list[Any],
+    start: bytes,
+    chunk: int,
+    hashes: int,
+    asked: list[str],
 ) -> None:
-    """Also when many keys have one hash."""
+    """Also when many keys have one hash, and whatever has been read before something is written."""
     directory = RunDirectory(tmp_path_factory.mktemp("runs"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runs_module, "_CHUNK", chunk)
         patch.setattr(key_rows, "_mixed", lambda numbers: numbers % np.uint64(hashes))
         table, model = RunTable(directory), dict[bytes, bytes]()
-        for batch in batches:
-            changed = table.with_changes([key for key, _ in batch], [r for _, r in batch])
+        for number, batch in enumerate(batches):
+            keys, how = [key for key, _ in batch], asked[number % len(asked)]
+            middle = len(keys) // 2
+            reads = {"all": [keys], "pieces": [keys[:middle], keys[middle:]], "others": [[start]]}
+            for read in reads.get(how, []):
+                assert table.get_many(read) == [model.get(key) for key in read]
+            changed = table.with_changes(keys, [r for _, r in batch])
             before = dict(table.scan())
             assert before == model, "the old table is still there"
             for info in table.info.runs:
