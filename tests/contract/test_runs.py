@@ -85,6 +85,15 @@ def test_a_table_of_runs_is_a_dict(
         assert len(left) == 4 * len(table.info.runs), "nothing else is left over"
 
 
+def test_of_two_records_under_a_key_that_was_read_the_later_counts(tmp_path: Path) -> None:
+    table = RunTable(RunDirectory(tmp_path)).with_changes([b"a", b"x"], [b"old", b"old"])
+    keys = [b"a", b"b", b"a", b"x"]
+    assert table.get_many(keys) == [b"old", None, b"old", b"old"]
+    table = table.with_changes(keys, [b"1", b"2", b"3", None])
+    assert dict(table.scan()) == {b"a": b"3", b"b": b"2"}
+    assert table.live == 2
+
+
 @settings(max_examples=60, deadline=None)
 @given(batches=st.lists(changes, min_size=1, max_size=12), now=st.integers(0, 8))
 def test_condemned_records_go_when_runs_are_merged(
