@@ -133,11 +133,11 @@ class SlotHost:
         arrivals.clear()
         if whole is not None:
             self._context.count(f"in:{uid}", whole.size)
-            if ports is None:
+            if ports is None and operator.two_inputs:
                 ports = np.zeros(whole.size, dtype=np.int64)
             begin = 0
             for piece in whole.slices(CHUNK_ROWS):
-                if operator.two_inputs:
+                if ports is not None and operator.two_inputs:
                     operator.process_ports(piece, ports[begin : begin + piece.size])
                 else:
                     operator.process(piece)

@@ -112,11 +112,14 @@ class InputGate:
         sizes = [arrival[3].size for arrival in arrivals]
         names = {channel: at for at, channel in enumerate(sorted({a[0] for a in arrivals}))}
         owners = np.repeat(np.array([names[a[0]] for a in arrivals], dtype=np.int64), sizes)
-        ports = np.repeat(np.array([a[2] for a in arrivals], dtype=np.int64), sizes)
+        ports = None
+        if any(arrival[2] for arrival in arrivals):
+            ports = np.repeat(np.array([a[2] for a in arrivals], dtype=np.int64), sizes)
         order = _order(whole) if len(names) > 1 else None
         if order is not None:
-            whole, owners, ports = whole.take(order), owners[order], ports[order]
-        return whole, owners, ports if ports.any() else None
+            whole, owners = whole.take(order), owners[order]
+            ports = None if ports is None else ports[order]
+        return whole, owners, ports
 
     def _combine(
         self, whole: Batch, owners: Longs, channels: list[str], ends: dict[str, Mark]
