@@ -4,7 +4,8 @@ A job fills its state and is stopped; then it starts again twice on the same che
 in a new process with a JVM of its own: once with its local stores in place, once with them deleted,
 so that every slot is rebuilt from the log in the checkpoint. What is measured is the first
 micro-batch after the restart, from its start to its end, with a few records for each slot. With
-``--store-only`` one slot is measured by itself, without Spark.
+``--store-only`` one slot is measured by itself, without Spark. Large value states are files of the
+checkpoint, in which nothing has to be rebuilt; with ``--state map`` the state is one that is.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from benchmarks._results import OUT, ROOT, Result
 from benchmarks._slot import BenchSlot
 from scurry.connectors.collection import SequenceEnumerator
 from scurry.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
-from scurry.datastream.state import ValueStateDescriptor
+from scurry.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from scurry.functions.source import Json, ReadPlan, Source, SourceBatch, SourceEnumerator
 
 NAME = "recovery"
@@ -79,6 +80,21 @@ class Keep(KeyedProcessFunction):
         return iter(())
 
 
+class KeepInMap(Keep):
+    """The same in a map of one entry."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        super().open(runtime_context)
+        self.map = runtime_context.get_map_state(MapStateDescriptor("map"))
+
+    def process_element(self, value: tuple[int, ...], ctx: Any) -> Iterator[Any]:
+        self.map.put(0, self.random.bytes(self.size))
+        return iter(())
+
+
+_FUNCTIONS = {"value": Keep, "map": KeepInMap}
+
+
 def store_only(keys: int, size: int) -> dict[str, float]:
     """Seconds to open one slot's store, fresh and surviving."""
     with tempfile.TemporaryDirectory(prefix="scurry-bench-") as directory:
@@ -99,14 +115,14 @@ def store_only(keys: int, size: int) -> dict[str, float]:
     return {"surviving_s": surviving, "fresh_s": rebuilt}
 
 
-def on_spark(keys: int, size: int) -> dict[str, float]:
+def on_spark(keys: int, size: int, state: str) -> dict[str, float]:
     """Seconds of the first micro-batch after a restart, fresh and surviving."""
     shutil.rmtree(WORK, ignore_errors=True)
     try:
-        filled = _in_new_process(keys, keys, size)
-        surviving = _in_new_process(keys + _PROBE, _PROBE, size)
+        filled = _in_new_process(keys, keys, size, state)
+        surviving = _in_new_process(keys + _PROBE, _PROBE, size, state)
         shutil.rmtree(WORK / "local")
-        fresh = _in_new_process(keys + 2 * _PROBE, _PROBE, size)
+        fresh = _in_new_process(keys + 2 * _PROBE, _PROBE, size, state)
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
     if fresh["entries"] != keys + 2 * _PROBE or surviving["rebuilt"]:
@@ -120,15 +136,15 @@ def on_spark(keys: int, size: int) -> dict[str, float]:
     }
 
 
-def _in_new_process(upto: int, expected: int, size: int) -> dict[str, float]:
+def _in_new_process(upto: int, expected: int, size: int, state: str) -> dict[str, float]:
     command = [sys.executable, "-m", f"benchmarks.{NAME}", "--value-bytes", str(size)]
-    command += ["--run", str(upto), str(expected)]
+    command += ["--state", state, "--run", str(upto), str(expected)]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
-def run_job(upto: int, expected: int, size: int) -> dict[str, float]:
+def run_job(upto: int, expected: int, size: int, state: str) -> dict[str, float]:
     """Run the job until it has read ``expected`` records, and say how that went."""
     seconds: list[float] = []
     shown: set[str] = set()
@@ -154,7 +170,8 @@ def run_job(upto: int, expected: int, size: int) -> dict[str, float]:
     settings.set_string("scurry.state.local-dir", str(WORK / "local"))
     env.on_progress(on_progress)
     events = env.from_source(KeySource(upto), None, "keys").uid("keys")
-    events.key_by(lambda event: event[0]).process(Keep(size)).uid("keep").print().uid("out")
+    kept = events.key_by(lambda event: event[0]).process(_FUNCTIONS[state](size)).uid("keep")
+    kept.print().uid("out")
     job = env.execute_async(NAME)
     end = job.get_job_execution_result()
     while not enough.wait(1):
@@ -184,24 +201,27 @@ def _result(contender: str, keys: int, seconds: float, watch: MemoryWatch, note:
 @click.command(help=__doc__.splitlines()[0])
 @click.option("--megabytes", default=1000, show_default=True, help="bytes of all values together")
 @click.option("--value-bytes", default=100, show_default=True)
+@click.option("--state", default="value", type=click.Choice(list(_FUNCTIONS)), show_default=True)
 @click.option("--store-only", "alone", is_flag=True, help="one slot by itself, without Spark")
 @click.option("--run", "phase", type=(int, int), hidden=True)
-def main(megabytes: int, value_bytes: int, alone: bool, phase: tuple[int, int] | None) -> None:
+def main(
+    megabytes: int, value_bytes: int, state: str, alone: bool, phase: tuple[int, int] | None
+) -> None:
     """Measure, print and save."""
     if phase is not None:
-        print(json.dumps(run_job(*phase, value_bytes)))
+        print(json.dumps(run_job(*phase, value_bytes, state)))
         return
     keys = megabytes * 1_000_000 // value_bytes
     with MemoryWatch(os.getpid()) as watch:
-        found = (store_only if alone else on_spark)(keys, value_bytes)
-    size = f"{keys:,} keys of {value_bytes} bytes"
+        found = store_only(keys, value_bytes) if alone else on_spark(keys, value_bytes, state)
+    size = f"{state} state of {keys:,} keys, {value_bytes} bytes each"
     notes = {"fresh_machine": size, "store_survived": size}
     if "rebuilt_mb" in found:
         notes["fresh_machine"] += f"; {found['rebuilt_mb']:,.0f} MB of log read; "
         notes["fresh_machine"] += f"progress shown {found['shown']:.0f} times"
         notes["store_survived"] += f"; filling them took {found['fill_s']:.0f} s"
-    name = f"{NAME}_store" if alone else NAME
-    command = f"python -m benchmarks.{NAME} --megabytes {megabytes}"
+    name = f"{NAME}_store" if alone else NAME if state == "value" else f"{NAME}_{state}"
+    command = f"python -m benchmarks.{NAME} --megabytes {megabytes} --state {state}"
     results = [
         _results.stamp(_result(contender, keys, found[key], watch, notes[contender]), command)
         for contender, key in (("fresh_machine", "fresh_s"), ("store_survived", "surviving_s"))
