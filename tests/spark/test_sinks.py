@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-import signal
-import subprocess
 import sys
 import threading
 import time
@@ -15,6 +12,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from tests.spark._kills import lines_below, run_and_kill
 
 from scurry.common import Configuration, Duration, Encoder
 from scurry.common.job_status import JobStatus
@@ -23,7 +21,6 @@ from scurry.datastream.connectors.file_system import FileSink, FileSource, Strea
 from scurry.datastream.connectors.postgres import PostgresSink
 from scurry.testing.servers import PostgresServer, wait_until
 
-REPOSITORY = Path(__file__).parents[2]
 LINES = [f"{number % 7}-{number}" for number in range(400)]
 
 PROGRAM = """
@@ -72,36 +69,6 @@ def query(dsn: str, statement: str) -> list[Any]:
     with psycopg.connect(dsn) as connection:
         cursor = connection.execute(statement)  # type: ignore[call-overload]
         return cursor.fetchall() if cursor.description else []
-
-
-def lines_below(directory: Path) -> list[str]:
-    parts = [path for path in directory.rglob("*") if path.is_file()]
-    visible = [path for path in parts if ".scurry" not in path.parts]
-    return [line for path in visible for line in path.read_text().splitlines()]
-
-
-def run_and_kill(command: list[str], batches: int | None, delay: float) -> bool:
-    """Run until so many micro-batches are done, then kill; whether the job finished instead."""
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "src")}
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        env={**environment, "SCURRY_MASTER": "local[2]"},
-    )
-    assert process.stdout is not None
-    finished = False
-    with process.stdout:
-        for line in process.stdout:
-            finished = finished or line.startswith("finished")
-            batches = None if batches is None else batches - line.startswith("batch")
-            if batches == 0:
-                time.sleep(delay)
-                os.killpg(process.pid, signal.SIGKILL)
-                break
-    process.wait()
-    return finished
 
 
 def test_killed_drivers_leave_every_record_once_in_files_and_tables(
