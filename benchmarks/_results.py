@@ -70,12 +70,13 @@ def save(name: str, results: list[Result], order: list[str], partial: bool) -> l
     """Write the results of benchmark ``name``, and return all that are in the file now.
 
     Ratios are worked out anew. A ``partial`` run leaves the other contenders' results in place,
-    as long as they were measured with as many keys.
+    as long as they were measured with as many keys, or by the same command.
     """
     measured = {result.contender: result for result in results}
     if partial:
         for kept in load(name):
-            if any(kept.keys == result.keys for result in results):
+            alike = (r for r in results if kept.keys == r.keys or kept.command == r.command != "")
+            if any(alike):
                 measured.setdefault(kept.contender, kept)
     known = [measured[contender] for contender in order if contender in measured]
     reference = measured.get(REFERENCE)

@@ -52,6 +52,14 @@ def test_a_partial_run_with_other_keys_starts_anew() -> None:
     assert [(one.contender, one.ratio) for one in known] == [("other", None)]
 
 
+def test_a_partial_run_keeps_what_the_same_command_measured_with_other_keys() -> None:
+    few = result("other", 50.0, keys=1, command="python -m b")
+    _results.save("b", [few], ORDER, partial=False)
+    many = result("scurry", 25.0, keys=9, command="python -m b")
+    known = _results.save("b", [many], ORDER, partial=True)
+    assert [(one.contender, one.ratio) for one in known] == [("scurry", 1.0), ("other", 0.5)]
+
+
 def test_a_table_in_a_page_is_replaced_and_the_rest_is_left() -> None:
     page = (
         "before\n<!-- results: one -->\nold\n<!-- end of results -->\nbetween\n"
