@@ -96,6 +96,7 @@ def test_the_examples_of_a_page_print_what_it_says(
     if f"{HOW_TO}postgres.md" in pages:
         request.getfixturevalue("postgres_server")
         request.getfixturevalue("rabbitmq_installed")
+        request.getfixturevalue("redis_server")
     shown = [example for page in pages for example in examples(page)]
     program = tmp_path / "job.py"
     program.write_text(
