@@ -75,8 +75,7 @@ def save(name: str, results: list[Result], order: list[str], partial: bool) -> l
     measured = {result.contender: result for result in results}
     if partial:
         for kept in load(name):
-            alike = (r for r in results if kept.keys == r.keys or kept.command == r.command != "")
-            if any(alike):
+            if any(kept.keys == r.keys or kept.command == r.command != "" for r in results):
                 measured.setdefault(kept.contender, kept)
     known = [measured[contender] for contender in order if contender in measured]
     reference = measured.get(REFERENCE)

@@ -211,6 +211,8 @@ def main(
     if phase is not None:
         print(json.dumps(run_job(*phase, value_bytes, state)))
         return
+    if alone and state != "value":
+        raise click.UsageError("--store-only measures a value state")
     keys = megabytes * 1_000_000 // value_bytes
     with MemoryWatch(os.getpid()) as watch:
         found = store_only(keys, value_bytes) if alone else on_spark(keys, value_bytes, state)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import tempfile
+import tracemalloc
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -292,6 +293,23 @@ def test_memory_is_bounded_by_the_cache_and_the_batch(local: Any) -> None:
     store.begin(journal)
     assert set(table.live) == set(range(4000, 4050)), "what was written last is kept"
     assert len(dict(table.items())) == 4050
+
+
+def test_values_that_can_be_changed_in_place_leave_nothing_in_memory(tmp_path: Path) -> None:
+    journal, store = MemoryJournal(), SlotStore(LocalStore(tmp_path), 128, cache=1000)
+    held = list[int]()
+    tracemalloc.start()
+    for batch in range(40):
+        store.begin(journal)
+        table = store.table("op", "v", bulk=True)
+        for key in range(batch * 900, batch * 900 + 900):
+            table.live[key] = [key]
+            table.dirty[key] = None
+        store.commit(journal, b"")
+        journal.entries.clear()
+        held.append(tracemalloc.get_traced_memory()[0])
+    tracemalloc.stop()
+    assert held[-1] - held[4] < 1_000_000, "35 times 900 keys and where they are take 4 MB"
 
 
 def test_a_rebuild_says_how_far_it_is(logged: Any) -> None:

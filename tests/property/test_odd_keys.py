@@ -12,7 +12,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scurry.common import Types
+from scurry.common import Row, Types
 from scurry.datastream import (
     KeyedProcessFunction,
     ProcessWindowFunction,
@@ -34,6 +34,7 @@ MAKERS: dict[str, Any] = {
     "nan": lambda: float("nan"),
     "pair": lambda: (1, float("nan")),
     "nested": lambda: ((float("nan"),), None),
+    "row": lambda: Row(3, float("nan")),
     "place": lambda: Place(float("nan")),
     "decimal": lambda: (2, Decimal("nan")),
     "set": lambda: frozenset({float("nan")}),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -15,47 +14,21 @@ import deltalake
 import pyarrow.parquet as pq
 import pytest
 import redis
-from tests.spark._kills import run_and_kill
+from tests.spark._kills import all_counts, counting_program, run_and_kill
 
 from scurry.testing.servers import RedisServer
 
-LINES = [f"{number % 7}-{number}" for number in range(400)]
-
-PROGRAM = """
-import sys
-from pathlib import Path
-from scurry.common import Configuration
-from scurry.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+SINKS = """
 from scurry.datastream.connectors.delta import DeltaSink
-from scurry.datastream.connectors.file_system import FileSource, StreamFormat
-from scurry.datastream.connectors.webhook import WebhookSink
 from scurry.datastream.connectors.redis import RedisSink
-from scurry.datastream.state import ValueStateDescriptor
+from scurry.datastream.connectors.webhook import WebhookSink
 
-root, redis_url, hook = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
-
-class Count(KeyedProcessFunction):
-    def open(self, runtime_context):
-        self.count = runtime_context.get_state(ValueStateDescriptor("count"))
-
-    def process_element(self, value, ctx):
-        self.count.update((self.count.value() or 0) + 1)
-        yield {"key": value.partition("-")[0], "n": self.count.value()}
-
-env = StreamExecutionEnvironment.get_execution_environment(Configuration.of({
-    "execution.checkpointing.dir": str(root / "ck"),
-    "scurry.batch.max-records": "16",
-})).set_parallelism(2)
-source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(root / "in"))
-lines = env.from_source(source.build(), None, "lines").uid("lines")
-counts = lines.key_by(lambda line: line.partition("-")[0]).process(Count()).uid("count")
-counts.sink_to(DeltaSink(str(root / "table"))).uid("table")
-pairs = counts.map(lambda count: (count["key"], str(count["n"]))).uid("pairs")
+redis_url, hook = sys.argv[2:]
+rows = counts.map(lambda pair: {"key": pair[0], "n": pair[1]}).uid("rows")
+rows.sink_to(DeltaSink(str(root / "table"))).uid("table")
+rows.sink_to(WebhookSink(hook)).uid("hook")
+pairs = counts.map(lambda pair: (pair[0], str(pair[1]))).uid("pairs")
 pairs.sink_to(RedisSink.values(redis_url, prefix="count:")).uid("latest")
-counts.sink_to(WebhookSink(hook)).uid("hook")
-env.on_progress(lambda progress: print("batch", progress.batch, flush=True))
-env.execute()
-print("finished", flush=True)
 """
 
 
@@ -86,16 +59,9 @@ def hook() -> Iterator[Any]:
 def test_killed_drivers_leave_every_record_once(
     tmp_path: Path, redis_server: RedisServer, hook: Any
 ) -> None:
-    (tmp_path / "in").mkdir()
-    for number in range(4):
-        part = LINES[number * 100 : (number + 1) * 100]
-        (tmp_path / "in" / f"{number}.txt").write_text("\n".join(part) + "\n")
-    script = tmp_path / "job.py"
-    script.write_text(PROGRAM)
     address = f"http://127.0.0.1:{hook.server_port}/"
-    command = [sys.executable, str(script), str(tmp_path), redis_server.url, address]
-    sizes = Counter(line.partition("-")[0] for line in LINES)
-    expected = Counter((key, n) for key, size in sizes.items() for n in range(1, size + 1))
+    command = counting_program(tmp_path, SINKS, redis_server.url, address)
+    sizes, expected = all_counts()
     for batches, delay in ((3, 0.0), (4, 0.15), (5, 0.3)):
         assert not run_and_kill(command, batches, delay)
         assert rows_of(tmp_path / "table") <= expected, "nothing twice, at no time"

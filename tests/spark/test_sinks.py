@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 import threading
 import time
 from collections import Counter
@@ -12,7 +11,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from tests.spark._kills import lines_below, run_and_kill
+from tests.spark._kills import all_counts, counting_program, lines_below, run_and_kill
 
 from scurry.common import Configuration, Duration, Encoder
 from scurry.common.job_status import JobStatus
@@ -21,36 +20,10 @@ from scurry.datastream.connectors.file_system import FileSink, FileSource, Strea
 from scurry.datastream.connectors.postgres import PostgresSink
 from scurry.testing.servers import PostgresServer, wait_until
 
-LINES = [f"{number % 7}-{number}" for number in range(400)]
-
-PROGRAM = """
-import sys
-from pathlib import Path
-from scurry.common import Configuration, Encoder, Row
-from scurry.datastream import KeyedProcessFunction, StreamExecutionEnvironment
-from scurry.datastream.connectors.file_system import (
-    BucketAssigner, FileSink, FileSource, RollingPolicy, StreamFormat,
-)
+SINKS = """
 from scurry.datastream.connectors.postgres import PostgresSink
-from scurry.datastream.state import ValueStateDescriptor
 
-root, dsn = Path(sys.argv[1]), sys.argv[2]
-
-class Count(KeyedProcessFunction):
-    def open(self, runtime_context):
-        self.count = runtime_context.get_state(ValueStateDescriptor("count"))
-
-    def process_element(self, value, ctx):
-        self.count.update((self.count.value() or 0) + 1)
-        yield value.partition("-")[0], self.count.value()
-
-env = StreamExecutionEnvironment.get_execution_environment(Configuration.of({
-    "execution.checkpointing.dir": str(root / "ck"),
-    "scurry.batch.max-records": "16",
-})).set_parallelism(2)
-source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(root / "in"))
-lines = env.from_source(source.build(), None, "lines").uid("lines")
-counts = lines.key_by(lambda line: line.partition("-")[0]).process(Count()).uid("count")
+dsn = sys.argv[2]
 policy = RollingPolicy.default_rolling_policy(part_size=200)
 flat = BucketAssigner.base_path_bucket_assigner()
 files = FileSink.for_row_format(str(root / "out"), Encoder.simple_string_encoder())
@@ -59,9 +32,6 @@ counts.map(lambda pair: f"{pair[0]} {pair[1]}").sink_to(
 ).uid("files")
 counts.sink_to(PostgresSink.append(dsn, "events", ["key", "n"])).uid("events")
 counts.sink_to(PostgresSink.upsert(dsn, "latest", ["key"], ["key", "n"])).uid("latest")
-env.on_progress(lambda progress: print("batch", progress.batch, flush=True))
-env.execute()
-print("finished", flush=True)
 """
 
 
@@ -77,13 +47,7 @@ def test_killed_drivers_leave_every_record_once_in_files_and_tables(
     dsn = postgres_server.dsn
     query(dsn, "CREATE TABLE events (key text, n bigint)")
     query(dsn, "CREATE TABLE latest (key text PRIMARY KEY, n bigint)")
-    (tmp_path / "in").mkdir()
-    for number in range(4):
-        part = LINES[number * 100 : (number + 1) * 100]
-        (tmp_path / "in" / f"{number}.txt").write_text("\n".join(part) + "\n")
-    script = tmp_path / "job.py"
-    script.write_text(PROGRAM)
-    command = [sys.executable, str(script), str(tmp_path), dsn]
+    command = counting_program(tmp_path, SINKS, dsn)
     seen: Counter[str] = Counter()
     for batches, delay in ((3, 0.0), (4, 0.15), (5, 0.3)):
         assert not run_and_kill(command, batches, delay)
@@ -92,8 +56,7 @@ def test_killed_drivers_leave_every_record_once_in_files_and_tables(
         assert seen <= now
         seen = now
     assert run_and_kill(command, None, 0)
-    sizes = Counter(line.partition("-")[0] for line in LINES)
-    expected = Counter((key, n) for key, size in sizes.items() for n in range(1, size + 1))
+    sizes, expected = all_counts()
     assert Counter(lines_below(tmp_path / "out")) == Counter(f"{k} {n}" for k, n in expected)
     assert Counter(query(dsn, "SELECT key, n FROM events")) == expected
     assert dict(query(dsn, "SELECT key, n FROM latest")) == sizes

@@ -89,10 +89,19 @@ def _enum(key: enum.Enum) -> bytes:
     return b"e" + f"{kind.__module__}.{kind.__qualname__}.{key.name}".encode()
 
 
-def _dataclass(key: Any) -> bytes:
+def _composed(key: Any) -> tuple[bytes, list[Any]] | None:
+    """How the form of a key begins that consists of others, and these; None for any other."""
     kind = type(key)
-    parts = [getattr(key, f.name) for f in dataclasses.fields(key) if f.compare]
-    return _sequence(b"c" + kind.__qualname__.encode() + b"|", parts)
+    if dataclasses.is_dataclass(key):
+        names = [field.name for field in dataclasses.fields(key) if field.compare]
+    elif hasattr(kind, "__struct_fields__"):
+        names = kind.__struct_fields__
+    elif hasattr(key, "get_row_kind"):
+        # Rows are recognised by shape: this module lies below the one that defines them.
+        return b"r", list(key)
+    else:
+        return None
+    return b"c" + kind.__qualname__.encode() + b"|", [getattr(key, name) for name in names]
 
 
 def _canonical_other(key: Any) -> bytes:
@@ -105,17 +114,11 @@ def _canonical_other(key: Any) -> bytes:
     for kind, encoder in _BY_BASE:
         if isinstance(key, kind):
             return encoder(key)
-    if dataclasses.is_dataclass(key) and not isinstance(key, type):
-        return _dataclass(key)
-    fields = getattr(type(key), "__struct_fields__", None)
-    if fields is not None:
-        name = type(key).__qualname__.encode()
-        return _sequence(b"c" + name + b"|", [getattr(key, field) for field in fields])
     if isinstance(key, (Decimal, Fraction)):
         return _ratio(key)
-    # Rows are recognised by shape: this module lies below the one that defines them.
-    if hasattr(key, "get_row_kind"):
-        return _sequence(b"r", list(key))
+    composed = None if isinstance(key, type) else _composed(key)
+    if composed is not None:
+        return _sequence(*composed)
     raise KeyTypeError(
         f"{shorten(key)} of type {type(key).__name__} cannot be a key: keys need a value-based, "
         "stable identity. Return a number, string, bytes, date, datetime, enum, dataclass, "
@@ -280,9 +283,5 @@ def _holds_nan(key: Any) -> bool:
         return False
     if isinstance(key, (tuple, frozenset)):
         return any(map(_holds_nan, key))
-    if dataclasses.is_dataclass(key):
-        return any(_holds_nan(getattr(key, field.name)) for field in dataclasses.fields(key))
-    fields = getattr(type(key), "__struct_fields__", ())
-    if fields:
-        return any(_holds_nan(getattr(key, field)) for field in fields)
-    return bool(key != key)
+    composed = _composed(key)
+    return any(map(_holds_nan, composed[1])) if composed else bool(key != key)

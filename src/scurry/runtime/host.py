@@ -133,14 +133,16 @@ class SlotHost:
         arrivals.clear()
         if whole is not None:
             self._context.count(f"in:{uid}", whole.size)
-            if ports is None and operator.two_inputs:
+            if not operator.two_inputs:
+                ports = None
+            elif ports is None:
                 ports = np.zeros(whole.size, dtype=np.int64)
             begin = 0
             for piece in whole.slices(CHUNK_ROWS):
-                if ports is not None and operator.two_inputs:
-                    operator.process_ports(piece, ports[begin : begin + piece.size])
-                else:
+                if ports is None:
                     operator.process(piece)
+                else:
+                    operator.process_ports(piece, ports[begin : begin + piece.size])
                 begin += piece.size
                 yield from self.task.drain()
         operator.advance(gate.settle())

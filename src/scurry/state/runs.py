@@ -78,7 +78,9 @@ class RunDirectory:
         """The numbers and names of all runs, whole or not."""
         if not self.path.exists():
             return set()
-        return {(self.number_of(name), name.partition(".")[0]) for name in os.listdir(self.path)}
+        # a file system may have names of its own there
+        names = [name for name in os.listdir(self.path) if name[0].isdigit()]
+        return {(self.number_of(name), name.partition(".")[0]) for name in names}
 
     @staticmethod
     def number_of(name: str) -> int:

@@ -251,6 +251,9 @@ class StateTable:
             self._keep_recent()
         else:
             self._remember_asked()
+            if len(self._addresses) > self._cache:
+                # values that could be changed in place are not kept, but their addresses were
+                self._addresses.clear()
         self.dirty.clear()
         self._mutable.clear()
         for key in self._loose():

@@ -38,11 +38,10 @@ def test_garbage_is_looked_for_when_that_takes_little_of_the_time() -> None:
 
     def leave_garbage() -> weakref.ref[Any]:
         class Ring:
-            pass
+            def __init__(self) -> None:
+                self.itself = self
 
-        ring = Ring()
-        ring.itself = ring  # type: ignore[attr-defined]
-        return weakref.ref(ring)
+        return weakref.ref(Ring())
 
     garbage = PatientGarbage(clock)
     first = leave_garbage()

@@ -39,6 +39,14 @@ def test_only_what_is_before_goes(tmp_path: Path) -> None:
         files.entry(kept[0])
 
 
+def test_what_a_file_system_leaves_there_is_let_be(tmp_path: Path) -> None:
+    files = LogFiles(tmp_path)
+    files.keep(1, b"entry")
+    (tmp_path / ".nfs000001").touch()
+    files.drop_before(2)
+    assert [path.name for path in tmp_path.iterdir()] == [".nfs000001"]
+
+
 def scribble(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1] + b"?")
 

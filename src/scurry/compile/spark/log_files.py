@@ -86,5 +86,6 @@ class LogFiles:
         except FileNotFoundError:
             return
         for name in names:
-            if int(name.partition("-")[0]) < seq:
+            # a file system may have names of its own there
+            if name[0].isdigit() and int(name.partition("-")[0]) < seq:
                 (self._place / name).unlink(missing_ok=True)
