@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from functools import reduce
+from pathlib import Path
+from random import Random
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.transcripts import test_matrix as matrix
 from tests.transcripts.test_transcripts import TRANSCRIPTS, expected_of, program, text_of
 
 from scurry.common import Duration, Time, WatermarkStrategy
+from scurry.connectors.parquet import ParquetSource
 from scurry.datastream import OutputTag, StreamExecutionEnvironment
 from scurry.datastream import aggregates as agg
 from scurry.datastream.window import (
@@ -101,6 +106,43 @@ def test_built_in_aggregates(collect_cut: Callable[..., list[Any]]) -> None:
     env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
     env.get_configuration().set_boolean("scurry.windows.vectorised", False)
     assert sorted(collect_cut(aggregates)) == sorted(collect_local(aggregates(env)))
+
+
+@pytest.mark.parametrize("max_records", [700, 100_000])
+def test_what_is_combined_on_its_way_gives_the_definition(tmp_path: Path, max_records: int) -> None:
+    """Records of few keys, some of them too late, in files that are read as columns."""
+    random = Random(7)
+    stamps = [number + random.randrange(40) for number in range(6000)]
+    stamps[3000:3010] = range(10)
+    rows = [(f"k{random.randrange(3)}", stamp, random.randrange(100)) for stamp in stamps]
+    names = ["key", "ts", "value"]
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    pq.write_table(pa.table(dict(zip(names, columns, strict=True))), tmp_path / "events.parquet")
+    in_order = WatermarkStrategy.for_bounded_out_of_orderness(
+        Duration.of_millis(50)
+    ).with_timestamp_assigner(lambda event, _: event[1])
+    seen: list[dict[str, int]] = []
+
+    def build(env: StreamExecutionEnvironment) -> Any:
+        env.on_progress(lambda progress: seen.append(dict(progress.counters)))
+        events = env.from_source(ParquetSource(tmp_path, element=tuple), in_order, "events")
+        sliding = SlidingEventTimeWindows.of(Time.milliseconds(200), Time.milliseconds(100))
+        windowed = events.key_by(lambda event: event[0]).window(sliding)
+        return windowed.aggregate(agg.count(), agg.sum(2), agg.max(2)).uid("totals")
+
+    contents: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for at, (key, stamp, value) in enumerate(rows):
+        for start in (stamp // 100 * 100, stamp // 100 * 100 - 100):
+            if not 3000 <= at < 3010:
+                contents[key, start].append(value)
+    expected = sorted(
+        (key, start, start + 200, len(values), sum(values), max(values))
+        for (key, start), values in contents.items()
+    )
+    assert sorted(collect_on_spark(build, max_records)) == expected
+    counters = seen[-1]
+    assert (counters["in:totals"], counters["late:totals"]) == (6000, 10)
+    assert counters["combined:totals"] == 5990
 
 
 def test_several_windows_in_one_program(collect_cut: Callable[..., list[Any]]) -> None:

@@ -47,7 +47,7 @@ def describe_plan(job: CompiledJob) -> str:
                         "id": job.uids[edge.producer],
                         "side_output": edge.tag,
                         "input": edge.port,
-                        "ship_strategy": edge.partitioning.name if edge.partitioning else "chained",
+                        "ship_strategy": _way(edge),
                     }
                     for edge in incoming
                 ],
@@ -80,9 +80,14 @@ def _arrow(edge: Edge | None) -> str:
     tag = "" if edge.tag is None else f"[side output {edge.tag!r}] "
     if isinstance(edge.consumer, TwoInputs):
         tag += f"[input {edge.port + 1}] "
+    return f"+- {tag}" if edge.partitioning is None else f"+= {_way(edge)} => {tag}"
+
+
+def _way(edge: Edge) -> str:
+    """How records get from the producer to the consumer, in words."""
     if edge.partitioning is None:
-        return f"+- {tag}"
-    return f"+= {edge.partitioning.name} => {tag}"
+        return "chained"
+    return f"{edge.partitioning.name}, combined first" if edge.combiner else edge.partitioning.name
 
 
 def _describe(job: CompiledJob, node: Operator) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from scurry.common.errors import ProgramError
 from scurry.compile.checks import check_program
+from scurry.compile.combining import with_combiners
 from scurry.compile.operators import make_for, vectorised
 from scurry.compile.poison import route_dead_letters
 from scurry.compile.stages import Layout, lay_out
@@ -34,6 +35,8 @@ class Settings:
     state: StateSettings = field(default_factory=StateSettings)
     #: whether what can run on whole columns does
     vectorised: bool = True
+    #: whether what can be combined before it travels is
+    combining: bool = True
     #: what is promised about output: exactly-once or at-least-once
     guarantee: str = EXACTLY_ONCE
     #: what happens to an element on which a user function raises
@@ -62,6 +65,8 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
     check_program(graph, settings.max_parallelism)
     uids = assign_uids(graph)
     layout = lay_out(graph, settings.parallelism, settings.chaining)
+    if settings.vectorised and settings.combining:
+        layout = with_combiners(layout, graph)
     wires = _wire(layout, uids)
     sources = []
     operators = {}
@@ -145,7 +150,7 @@ def _wire(layout: Layout, uids: Mapping[Node, str]) -> dict[Operator, Outgoing]:
     wires: dict[Operator, Outgoing] = {}
     for edge in layout.edges:
         outgoing = wires.setdefault(edge.producer, {}).setdefault(edge.tag, [])
-        outgoing.append(Wire(uids[edge.consumer], edge.port, edge.partitioning))
+        outgoing.append(Wire(uids[edge.consumer], edge.port, edge.partitioning, edge.combiner))
     return wires
 
 

@@ -16,7 +16,8 @@ from scurry.plan.graph import Graph
 from scurry.plan.nodes import KeyBy, Node, Operator, Partition, SideOutput, Source, TwoInputs, Union
 from scurry.runtime import partitioners
 from scurry.runtime.partitioners import Partitioning
-from scurry.runtime.selectors import picked_field
+from scurry.runtime.selectors import no_key, picked_field
+from scurry.runtime.windowing.vectorised.combiner import Combiner
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Edge:
     partitioning: Partitioning | None
     #: which input of the consumer
     port: int = 0
+    #: what combines records before they travel
+    combiner: Combiner | None = None
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,8 @@ def partitioning_of(node: KeyBy | Partition) -> Partitioning:
     """The runtime's counterpart of a partitioning node."""
     if isinstance(node, KeyBy):
         select = node.selector.get_key
+        if select is no_key:
+            return partitioners.OneKey()
         return partitioners.ByKey(select, picked_field(select))
     if node.how == "custom":
         assert node.partitioner is not None

@@ -25,6 +25,8 @@ STATE_BACKEND_TYPE = "state.backend.type"
 STATE_CACHE = "state.backend.cache-size"
 #: Whether windows with built-in aggregates run on whole columns; results are the same either way.
 VECTORISED = "scurry.windows.vectorised"
+#: Whether records are combined, where possible, before they travel to such windows.
+COMBINING = "scurry.windows.combine-before-hop"
 #: Bytes of log up to which a slot's state is not compacted.
 COMPACT_ABOVE = "scurry.state.compact-above"
 #: Records of a slot above which state on disk may be held in sorted files instead of a tree.

@@ -300,6 +300,7 @@ class StreamExecutionEnvironment(JobSettings):
             mode=self._mode(),
             state=self._state_settings(),
             vectorised=self._configuration.get_boolean(options.VECTORISED, True),
+            combining=self._configuration.get_boolean(options.COMBINING, True),
             guarantee=mode_of(self._configuration).guarantee,
             on_error=self._on_error(),
         )

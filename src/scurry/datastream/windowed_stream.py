@@ -36,6 +36,7 @@ from scurry.functions.window_aggregates import (
     several,
 )
 from scurry.plan import nodes
+from scurry.runtime.selectors import no_key
 from scurry.windowing.assigners import WindowAssigner
 from scurry.windowing.basic_triggers import NeverTrigger
 from scurry.windowing.count_windows import CountSlidingWindowAssigner, CountTumblingWindowAssigner
@@ -263,11 +264,7 @@ class AllWindowedStream(Windowing):
     _process_kind = ProcessAllWindowFunction
 
     def _input(self) -> DataStream:
-        return self._stream.key_by(_no_key)
-
-
-def _no_key(element: Any) -> int:
-    return 0
+        return self._stream.key_by(no_key)
 
 
 def count_assigner(size: int, slide: int) -> WindowAssigner[Any, Any]:

@@ -17,7 +17,7 @@ from scurry.common.waiting import Wait, current_board
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK
 from scurry.runtime.blobs import decode_batch
 from scurry.runtime.checkpointed import OperatorStates
-from scurry.runtime.envelope import DATA, OPERATORS, TICK, WATERMARK, Envelope
+from scurry.runtime.envelope import COMBINED, DATA, OPERATORS, TICK, WATERMARK, Envelope
 from scurry.runtime.event_time import Mark
 from scurry.runtime.input_gate import Arrival, InputGate
 from scurry.runtime.operator import TaskContext
@@ -66,6 +66,7 @@ class SlotHost:
     def run(self, envelopes: Iterable[Envelope], journal: Journal) -> Iterator[Envelope]:
         """One micro-batch."""
         arrivals: dict[str, list[Arrival]] = {uid: [] for uid in self._heads}
+        combined: dict[str, list[bytes]] = {uid: [] for uid in self._heads}
         ends: dict[str, dict[str, Mark]] = {uid: {} for uid in self._heads}
         tick = Tick()
         for envelope in envelopes:
@@ -75,6 +76,8 @@ class SlotHost:
                 batch = decode_batch(envelope.payload)
                 arrival = (envelope.channel, envelope.seq, envelope.port, batch)
                 arrivals[envelope.dest].append(arrival)
+            elif envelope.kind == COMBINED:
+                combined[envelope.dest].append(envelope.payload)
             elif envelope.kind == WATERMARK:
                 ends[envelope.dest][envelope.channel] = mark_of(envelope)
             elif envelope.kind == TICK:
@@ -83,7 +86,7 @@ class SlotHost:
         self._begin(journal, tick)
         marks = {}
         for uid in self._heads:
-            yield from self._run_operator(uid, arrivals.pop(uid), ends[uid])
+            yield from self._run_operator(uid, arrivals.pop(uid), combined.pop(uid), ends[uid])
             marks[uid] = Mark(self._gates[uid].current, self._gates[uid].all_idle)
             fault_point("process")
         yield from self.task.finish_channel(marks)
@@ -125,10 +128,12 @@ class SlotHost:
         current_board().post(self, wait)
 
     def _run_operator(
-        self, uid: str, arrivals: list[Arrival], ends: dict[str, Mark]
+        self, uid: str, arrivals: list[Arrival], combined: list[bytes], ends: dict[str, Mark]
     ) -> Iterator[Envelope]:
         operator, gate = self.task.operators[uid], self._gates[uid]
         operator.begin(gate.current)
+        if combined:
+            self._context.count(f"in:{uid}", operator.process_combined(combined))
         whole, ports = gate.merge(arrivals, ends)
         arrivals.clear()
         if whole is not None:

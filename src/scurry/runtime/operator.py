@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -184,6 +184,11 @@ class Operator:
     def process_ports(self, batch: Batch, ports: Longs) -> None:
         """Handle records of two inputs, in order; ``ports[i]`` says which input record i is of."""
         raise AssertionError(f"{type(self).__name__} has one input only")
+
+    def process_combined(self, blobs: Sequence[bytes]) -> int:
+        """Handle what was combined on its way here, at the beginning of a micro-batch; returns how
+        many records that stands for."""
+        raise AssertionError(f"{type(self).__name__} takes single records only")
 
     def advance(self, watermark: int) -> None:
         """The watermark at the end of this micro-batch's input."""

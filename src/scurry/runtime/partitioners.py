@@ -18,6 +18,7 @@ from scurry.common.keys import FrozenKey, KeySlots, freeze, stable_hash_int64
 from scurry.runtime.batch import Batch, Longs, pick
 from scurry.runtime.columns import to_list
 from scurry.runtime.failures import ElementFailed, apply_all
+from scurry.runtime.selectors import no_key
 
 Spread = Iterator[tuple[int, Batch]]
 
@@ -115,8 +116,19 @@ class Custom(Partitioning):
         yield from _by_slot(batch, np.array(chosen, dtype=np.int64), to.slots)
 
 
+class KeyColumn(NamedTuple):
+    """The keys of a batch as numbers."""
+
+    codes: Longs
+    #: what the numbers stand for: ``names[code]``, or themselves if this is None
+    names: list[Any] | None = None
+
+
 class ByKey(Partitioning):
-    """By the key's key group; the keys travel along."""
+    """By the key's key group; the keys travel along.
+
+    ``field`` is the field that the selector picks, if it does nothing else.
+    """
 
     name = "hash"
 
@@ -128,16 +140,45 @@ class ByKey(Partitioning):
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_slots": None}
 
-    def spread(self, batch: Batch, to: Destination) -> Spread:
+    def _slots_at(self, to: Destination) -> KeySlots:
         if self._slots is None:
             self._slots = KeySlots(to.slots, to.max_parallelism)
+        return self._slots
+
+    def key_column(self, batch: Batch) -> KeyColumn | None:
+        """The keys of a batch, if they are a column of whole numbers or of strings."""
+        numbers = self._numbers(batch)
+        if numbers is not None:
+            return KeyColumn(numbers)
         column = batch.column(self._field)
-        if column is not None and pa.types.is_integer(column.type) and column.null_count == 0:
-            numbers = column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
-            for slot, part, places in _parts(batch, self._slots.of_ints(numbers), to.slots):
+        if column is None or column.null_count or not pa.types.is_string(column.type):
+            return None
+        found = column.dictionary_encode()
+        return KeyColumn(_longs(found.indices), found.dictionary.to_pylist())
+
+    def _numbers(self, batch: Batch) -> Longs | None:
+        """The keys of a batch, if they are a column of whole numbers with a sign."""
+        column = batch.column(self._field)
+        if column is None or column.null_count or not pa.types.is_integer(column.type):
+            return None
+        return None if column.type == pa.uint64() else _longs(column)
+
+    def slots_of(self, keys: Longs | list[Any], to: Destination) -> Longs:
+        """The slots of keys of such a column."""
+        slots = self._slots_at(to)
+        if isinstance(keys, np.ndarray):
+            return slots.of_ints(keys)
+        return np.array(list(map(slots.__getitem__, keys)), dtype=np.int64)
+
+    def spread(self, batch: Batch, to: Destination) -> Spread:
+        slots = self._slots_at(to)
+        numbers = self._numbers(batch)
+        if numbers is not None:
+            for slot, part, places in _parts(batch, slots.of_ints(numbers), to.slots):
                 part.keys, part.key_column = None, numbers[places]
                 yield slot, part
             return
+        column = batch.column(self._field)
         keys = apply_all(self._select, batch.rows) if column is None else to_list(column)
         keys, chosen = self._route(keys, batch)
         for slot, part, places in _parts(batch, chosen, to.slots):
@@ -168,6 +209,21 @@ class ByKey(Partitioning):
             except KeyTypeError as failure:
                 raise ElementFailed(row) from failure
         return frozen, chosen
+
+
+class OneKey(ByKey):
+    """All records have the key 0, so that one slot gets them."""
+
+    def __init__(self) -> None:
+        super().__init__(no_key)
+
+    def _numbers(self, batch: Batch) -> Longs | None:
+        return np.zeros(batch.size, dtype=np.int64)
+
+
+def _longs(column: pa.Array) -> Longs:
+    numbers: Longs = column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    return numbers
 
 
 def _places(batch: Batch) -> Longs:

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from scurry.runtime.batch import Batch, concat
 from scurry.runtime.blobs import encode_batch
-from scurry.runtime.envelope import DATA, WATERMARK, Envelope
+from scurry.runtime.envelope import COMBINED, DATA, WATERMARK, Envelope
 from scurry.runtime.event_time import Mark
 from scurry.runtime.failures import NO_ELEMENT, function_error
 from scurry.runtime.operator import TaskContext
-from scurry.runtime.partitioners import Destination
+from scurry.runtime.partitioners import ByKey, Destination
 from scurry.runtime.specs import JobSpec, OperatorSpec, SourceSpec, Wire
+from scurry.runtime.windowing.vectorised.combiner import Combined, pack_combined
 
 _IDLE = b"idle"
 #: Records of one slot are gathered up to this number before they become a blob.
@@ -37,6 +38,7 @@ class Router:
         assert wire.partitioning is not None
         self._sender = sender
         self._partitioning = wire.partitioning
+        self._combiner = wire.combiner
         self._target = job.operators[wire.target]
         self._port = wire.port
         self._stage = job.stage_of(wire.target)
@@ -50,6 +52,7 @@ class Router:
         self._left: dict[str, int] = {}
         self._waiting: dict[int, list[Batch]] = {}
         self._waiting_rows: dict[int, int] = {}
+        self._combined: dict[int, list[Combined]] = {}
         self._ready: list[Envelope] = []
 
     def start(self, channel: str) -> None:
@@ -65,7 +68,8 @@ class Router:
         target, context = self._target, self._context
         to = Destination(target.parallelism, context.max_parallelism, context.index, context.batch)
         try:
-            for slot, part in self._partitioning.spread(batch, to):
+            batch = self._combine(batch, to)
+            for slot, part in self._partitioning.spread(batch, to) if batch.size else ():
                 self._waiting.setdefault(slot, []).append(part)
                 self._waiting_rows[slot] = self._waiting_rows.get(slot, 0) + part.size
         except Exception as failure:
@@ -76,13 +80,30 @@ class Router:
         for slot in [slot for slot, rows in self._waiting_rows.items() if rows >= BLOB_ROWS]:
             self._seal(slot)
 
+    def _combine(self, batch: Batch, to: Destination) -> Batch:
+        """Combine records, if that is possible and worthwhile; what is left travels as it is."""
+        if self._combiner is None or not isinstance(self._partitioning, ByKey):
+            return batch
+        combined, rest = self._combiner.split(batch, self._partitioning.key_column(batch))
+        if combined is not None:
+            self._context.count(f"combined:{self._target.uid}", combined.records)
+            for slot, part in combined.by_slot(self._partitioning.slots_of(combined.keys, to)):
+                self._combined.setdefault(slot, []).append(part)
+                self._waiting_rows[slot] = self._waiting_rows.get(slot, 0) + len(part.starts)
+        return rest
+
     def _seal_all(self) -> None:
-        for slot in sorted(self._waiting):
+        for slot in sorted(self._waiting_rows):
             self._seal(slot)
 
     def _seal(self, slot: int) -> None:
-        batches = self._waiting.pop(slot)
         del self._waiting_rows[slot]
+        combined = self._combined.pop(slot, None)
+        if combined:
+            self._ready.append(self._envelope(slot, COMBINED, 0, pack_combined(combined)))
+        batches = self._waiting.pop(slot, None)
+        if not batches:
+            return
         columnar = all(batch.columns is not None for batch in batches)
         try:
             for piece in batches if columnar else [concat(batches)]:

@@ -57,6 +57,11 @@ def picked_field(select: Callable[[Any], Any]) -> str | int | None:
     return result.name if type(result) is _Field else None
 
 
+def no_key(element: Any) -> int:
+    """The key of streams that have none: the same for all elements."""
+    return 0
+
+
 class FieldSelector:
     """``key_by("user")`` and ``key_by(0)``: picks a field by name or position."""
 

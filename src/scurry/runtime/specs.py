@@ -17,6 +17,7 @@ from scurry.state.backends import StateSettings
 if TYPE_CHECKING:
     from scurry.runtime.operator import Operator
     from scurry.runtime.partitioners import Partitioning
+    from scurry.runtime.windowing.vectorised.combiner import Combiner
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Wire:
     target: str
     port: int = 0
     partitioning: Partitioning | None = None
+    #: what combines records before they travel
+    combiner: Combiner | None = None
 
 
 @dataclass(frozen=True)

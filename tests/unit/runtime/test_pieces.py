@@ -125,6 +125,15 @@ def test_routing_by_column_is_routing_by_record(rows: list[Any]) -> None:
             assert {slots[key] for key in keys or ()} == {slot}
 
 
+def test_keys_beyond_63_bits_stay_what_they_are() -> None:
+    columns = pa.record_batch({"k": pa.array([2**63 + 5, 1], pa.uint64())})
+    batch = Batch(None, columns=columns, codec=ElementCodec.of_form("tuples", columns.schema))
+    parts = dict(ByKey(lambda e: e[0], 0).spread(batch, Destination(3, 128, 0, 0)))
+    slots = KeySlots(3, 128)
+    found = {key: slot for slot, part in parts.items() for key in part.keys or ()}
+    assert found == {key: slots[key] for key in (2**63 + 5, 1)}
+
+
 def test_sparks_hash_and_routes() -> None:
     # values of Spark's hash(int) function, from SELECT hash(0), hash(1), hash(-1), hash(42)
     assert [spark_hash(v) for v in (0, 1, 42)] == [933211791, -559580957, 29417773]

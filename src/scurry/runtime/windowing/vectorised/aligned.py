@@ -10,6 +10,7 @@ elements that come after make their windows fire again, one by one.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from scurry.runtime.windowing.agenda import Agenda
 from scurry.runtime.windowing.common import WindowingOperator
 from scurry.runtime.windowing.slices import SLICED_COLUMNS
 from scurry.runtime.windowing.vectorised.column_slices import ColumnSlices, Part
+from scurry.runtime.windowing.vectorised.combiner import unpack_combined
 from scurry.runtime.windowing.vectorised.measures import Measures
 from scurry.runtime.windowing.vectorised.output import Results
 from scurry.runtime.windowing.vectorised.partials import (
@@ -129,7 +131,7 @@ class VectorisedAlignedOperator(VectorisedOperator):
         kept = np.flatnonzero(inside & ~late)
         codes = self._slices.codes_of(batch)[kept]
         self._results = self._new_results()
-        columns = self._measures.of(batch, kept)
+        columns = self._measures.of(batch, None if len(kept) == batch.size else kept)
         if len(kept):
             inner, starts = stamps[kept] - latest[kept], _step_down(stamps[kept], self._agenda)
             first = latest[kept] - (size - 1 - inner) // slide * slide
@@ -142,6 +144,19 @@ class VectorisedAlignedOperator(VectorisedOperator):
             self._pass(int(marks[-1]))
             self._clock.watermark = int(marks[-1])
         return np.flatnonzero(late)
+
+    def process_combined(self, blobs: Sequence[bytes]) -> int:
+        whole = unpack_combined(blobs)
+        starts = whole.starts
+        latest = starts - (starts - self._offset) % self._slide
+        late = latest + self._size - 1 <= self._clock.watermark
+        kept = np.flatnonzero(~late)
+        if len(kept) < len(starts):
+            self.context.count(f"late:{self.spec.uid}", int(whole.columns["n"][late].sum()))
+        if len(kept):
+            codes = self._slices.codes_of_keys(whole.keys)[kept]
+            self._add(codes, starts[kept], take(whole.partials, kept))
+        return whole.records
 
     def _add(self, codes: Longs, starts: Longs, columns: Columns) -> None:
         """Combine rows by slice and key and add them to their slices."""

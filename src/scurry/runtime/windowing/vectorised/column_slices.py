@@ -51,10 +51,19 @@ class CodedKeys(ABC):
 
     def codes_of(self, batch: Batch) -> Longs:
         """The codes of a batch's keys."""
-        found = self.keys.column(batch)
+        if batch.key_column is not None and not self.keys.numbered:
+            return batch.key_column
+        assert batch.keys is not None
+        return self.codes_of_keys(batch.keys)
+
+    def codes_of_keys(self, keys: Longs | list[Any]) -> Longs:
+        """The codes of keys."""
+        if isinstance(keys, np.ndarray):
+            return keys if not self.keys.numbered else self.codes_of_keys(keys.tolist())
+        found = self.keys.codes(keys)
         if found is None:
             self._renumber()
-            found = self.keys.column(batch)
+            found = self.keys.codes(keys)
             assert found is not None
         return found
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from scurry.common.keys import key_group, stable_hash_int64, thaw
-from scurry.runtime.batch import Batch, Longs
+from scurry.runtime.batch import Longs
 from scurry.runtime.windowing.vectorised.exact import Array
 from scurry.state.encoding import decode, encode
 from scurry.state.table import prefix_of
@@ -46,13 +46,6 @@ class KeyCodes:
     def number(self) -> None:
         """From now on keys are numbered; codes from before are keys."""
         self._numbers, self._keys, self._addresses = {}, [], []
-
-    def column(self, batch: Batch) -> Longs | None:
-        """The codes of a batch's keys, None if :meth:`number` must be called first."""
-        if batch.key_column is not None and self._numbers is None:
-            return batch.key_column
-        assert batch.keys is not None
-        return self.codes(batch.keys)
 
     def codes(self, keys: list[Any]) -> Longs | None:
         """The codes of keys, None if :meth:`number` must be called first."""

@@ -31,9 +31,14 @@ class Measures:
             if one != Aggregate("count"):
                 self._fields.setdefault(_name(one), []).append(one)
 
-    def of(self, batch: Batch, kept: Longs) -> Columns:
-        """The partials of the elements at ``kept``."""
-        found: Columns = {_ROWS: np.ones(len(kept), dtype=np.int64)}
+    def plain(self, batch: Batch) -> bool:
+        """Whether all fields are columns of plain numbers."""
+        return all(_plain(batch, wanted[0].field) is not None for wanted in self._fields.values())
+
+    def of(self, batch: Batch, kept: Longs | None = None) -> Columns:
+        """The partials of the elements at ``kept``, or of all."""
+        size = batch.size if kept is None else len(kept)
+        found: Columns = {_ROWS: np.ones(size, dtype=np.int64)}
         for name, wanted in self._fields.items():
             values, there = self._values(batch, kept, wanted)
             found[f"n:{name}"] = there.astype(np.int64)
@@ -45,7 +50,9 @@ class Measures:
                     found[f"{how}:{name}"] = _extremes(how, values, there)
         return found
 
-    def _values(self, batch: Batch, kept: Longs, wanted: list[Aggregate]) -> tuple[Array, Array]:
+    def _values(
+        self, batch: Batch, kept: Longs | None, wanted: list[Aggregate]
+    ) -> tuple[Array, Array]:
         """The values of a field, and where there is one."""
         column = _plain(batch, wanted[0].field)
         if column is not None:
@@ -55,9 +62,8 @@ class Measures:
                 column = column.fill_null(0)
             kind = np.float64 if pa.types.is_floating(column.type) else np.int64
             numbers = column.to_numpy(zero_copy_only=False).astype(kind, copy=False)
-            return numbers[kept], there[kept]
-        whole = len(kept) == batch.size
-        return _read(batch.rows if whole else pick(batch.rows, kept), wanted)
+            return (numbers, there) if kept is None else (numbers[kept], there[kept])
+        return _read(batch.rows if kept is None else pick(batch.rows, kept), wanted)
 
     def results(self, columns: Columns) -> list[pa.Array | list[Any]]:
         """The results of the aggregates, a column each."""

@@ -1,0 +1,34 @@
+"""Where records are combined before they travel to windows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scurry.common.watermark_strategy import WatermarkStrategy
+from scurry.compile.operators import vectorised
+from scurry.compile.stages import Edge, Layout
+from scurry.plan.graph import Graph
+from scurry.plan.nodes import Timestamps, Window
+from scurry.runtime.partitioners import ByKey
+from scurry.runtime.windowing.vectorised.combiner import Combiner, combining
+
+
+def with_combiners(layout: Layout, graph: Graph) -> Layout:
+    """``layout`` with a combiner on each edge that may have one; see
+    :mod:`scurry.runtime.windowing.vectorised.combiner` for which those are."""
+    if any(isinstance(node, Timestamps) and _may_be_idle(node.strategy) for node in graph.nodes):
+        return layout
+    return replace(layout, edges=tuple(map(_with_combiner, layout.edges)))
+
+
+def _may_be_idle(strategy: WatermarkStrategy) -> bool:
+    return strategy.idleness_ms is not None or strategy.kind == "generator"
+
+
+def _with_combiner(edge: Edge) -> Edge:
+    node = edge.consumer
+    if not isinstance(node, Window) or not isinstance(edge.partitioning, ByKey):
+        return edge
+    if not vectorised(node) or not combining(node.windowing):
+        return edge
+    return replace(edge, combiner=Combiner(node.windowing))
