@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from tests.contract._slots import SETTINGS
 
 from scurry.common.errors import StateError
-from scurry.state import key_rows, slot_records
+from scurry.state import key_rows, run_files, run_index, slot_records
 from scurry.state import runs as runs_module
 from scurry.state.journal import MemoryJournal
 from scurry.state.key_rows import rank
 from scurry.state.local import LocalStore
-from scurry.state.runs import RunDirectory, RunTable
+from scurry.state.run_files import RunDirectory
+from scurry.state.runs import RunTable
 from scurry.state.slot_store import SlotStore
 
 # keys that come again, zeros at the end of keys, keys that are prefixes of others, keys that need
@@ -37,11 +38,13 @@ changes = st.lists(
 
 @settings(max_examples=60, deadline=None)
 @given(
-    batches=st.lists(changes, max_size=12),
+    batches=st.lists(changes, max_size=20),
     start=some_keys,
     chunk=st.sampled_from([2, 7, 1000]),
     hashes=st.sampled_from([1, 3, 1 << 32]),
     asked=st.lists(st.sampled_from(["nothing", "all", "pieces", "others"]), min_size=1),
+    merging=st.sampled_from([(2, 4), (4, 8), (64, 256)]),
+    indexing=st.sampled_from([(2, 16), (4, 16), (100, 3)]),
 )
 def test_a_table_of_runs_is_a_dict(
     tmp_path_factory: Any,
@@ -50,11 +53,17 @@ def test_a_table_of_runs_is_a_dict(
     chunk: int,
     hashes: int,
     asked: list[str],
+    merging: tuple[int, int],
+    indexing: tuple[int, int],
 ) -> None:
-    """Also when many keys have one hash, and whatever has been read before something is written."""
+    """Also when many keys have one hash, whatever has been read before something is written, and
+    whether runs are merged or indexed."""
     directory = RunDirectory(tmp_path_factory.mktemp("runs"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runs_module, "_CHUNK", chunk)
+        patch.setattr(run_files, "_CHUNK", chunk)
+        for module, (together, most) in ((runs_module, merging), (run_index, indexing)):
+            patch.setattr(module, "_ALIKE", together)
+            patch.setattr(module, "_MOST", most)
         patch.setattr(key_rows, "_mixed", lambda numbers: numbers % np.uint64(hashes))
         table, model = RunTable(directory), dict[bytes, bytes]()
         for number, batch in enumerate(batches):
@@ -66,9 +75,10 @@ def test_a_table_of_runs_is_a_dict(
             changed = table.with_changes(keys, [r for _, r in batch])
             before = dict(table.scan())
             assert before == model, "the old table is still there"
-            for info in table.info.runs:
-                if info not in changed.info.runs:
-                    directory.delete(info.name)
+            for name in set(table.info.names) - set(changed.info.names):
+                directory.delete(name)
+            searched = run_index.grouped(changed._runs, changed._indexes)
+            assert len(searched) <= indexing[1]
             table = RunTable.open(directory, changed.info)
             for key, record in batch:
                 model.pop(key, None)
@@ -81,8 +91,9 @@ def test_a_table_of_runs_is_a_dict(
         after = [item for item in in_order if not start or rank(item[0]) >= rank(start)]
         assert list(table.scan(start)) == after
         assert table.live == len(model)
-        left = list(directory.path.iterdir())
-        assert len(left) == 4 * len(table.info.runs), "nothing else is left over"
+        assert len(table.info.runs) <= merging[1]
+        files = 4 * len(table.info.runs) + 2 * len(table.info.indexes)
+        assert len(list(directory.path.iterdir())) == files, "nothing else is left over"
 
 
 def test_of_two_records_under_a_key_that_was_read_the_later_counts(tmp_path: Path) -> None:
@@ -154,13 +165,13 @@ def cut(file: Path) -> None:
     file.write_bytes(file.read_bytes()[:-3])
 
 
-@pytest.mark.parametrize("suffix", ["hashes", "keys", "ends", "data"])
+@pytest.mark.parametrize("suffix", ["hashes", "keys", "ends", "data", "places"])
 @pytest.mark.parametrize("damage", [cut, Path.unlink])
 def test_damage_to_the_checkpoint_is_told(
     tmp_path: Path, suffix: str, damage: Callable[[Path], None]
 ) -> None:
     journal = MemoryJournal(tmp_path / "checkpoint")
-    fill(tmp_path / "local", journal)
+    fill(tmp_path / "local", journal, batches=6)
     damage(next((tmp_path / "checkpoint").glob(f"*.{suffix}")))
     store = SlotStore(LocalStore(tmp_path / "local", runs_above=0), 128)
     with pytest.raises(StateError, match="The checkpoint is damaged"):
@@ -226,7 +237,7 @@ def test_only_files_that_are_needed_stay(tmp_path: Path) -> None:
     store.begin(journal)
     head = journal.head()
     assert head is not None
-    live = sum(len(table.runs) for table in head.runs.values())
+    live = sum(len(table.names) for table in head.runs.values())
     there = {file.stem for file in (tmp_path / "checkpoint").iterdir() if file.suffix}
     assert of_the_file_system.exists()
     # the last attempt that was lost, and what the last commit merged

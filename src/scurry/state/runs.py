@@ -1,36 +1,25 @@
-"""Runs: large tables as a few sorted, immutable files, read and written a micro-batch at a time.
+"""Runs: large tables as sorted, immutable files, read and written a micro-batch at a time.
 
 A tree such as LMDB's rewrites a page of 4 KB for every record that changes. When a micro-batch
 changes records all over millions of others, that is most of the tree, each time. Here a micro-batch
-becomes one new file, a *run*, and when there are several of about one size they are merged, so that
-a record is written again only a few times. What is read is read for all keys of a micro-batch at
-once, by binary search over whole columns.
-
-A run is four files: the sorted hashes of its keys; the keys, see :mod:`scurry.state.key_rows`;
-where each record ends; the records. A record without bytes says that the key was removed. Files are
-mapped into memory, never changed, and may be deleted while another process still reads them.
+becomes one new file, a *run* (:mod:`scurry.state.run_files`). What is read is read for all keys of
+a micro-batch at once, by binary search over whole columns; indexes (:mod:`scurry.state.run_index`)
+see to it that there are few columns to search. When there are many runs of about one size, or most
+of what they hold has been superseded, they are merged.
 """
 
 from __future__ import annotations
 
-import mmap
-import os
-import sys
-import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
-from itertools import chain, takewhile
-from pathlib import Path
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from typing import Self
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from scurry.state.key_rows import (
-    TAIL,
     KeyRows,
     LongKeyError,
     Marks,
@@ -39,66 +28,18 @@ from scurry.state.key_rows import (
     rank,
     row_width,
 )
+from scurry.state.run_files import Columns, Run, RunDirectory, RunInfo, alike, stretches, write_run
+from scurry.state.run_index import IndexInfo, RunIndex, grouped, index_over
 
-_SUFFIXES = (".hashes", ".keys", ".ends", ".data")
-#: Rows of each run that are merged at a time.
-_CHUNK = 65_536
 #: Runs of about one size that are merged into one.
-_ALIKE = 4
+_ALIKE = 64
+#: The most runs of a table, whatever their sizes.
+_MOST = 256
 #: Rows for each record that is alive, above which all runs are merged, unless they are few.
 _MOST_DEAD = 3
 _FEW = 1000
 #: Commits after which all runs are merged if records can be condemned: old runs have them, too.
 _FULL_EVERY = 64
-
-Columns = tuple[KeyRows, pa.LargeBinaryArray]
-
-
-class RunDirectory:
-    """Where the runs of a slot lie. The name of a run begins with the number of the commit that it
-    is written for."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        #: the number in the names of runs that are written from now on
-        self.commit = 0
-        #: bytes written so far
-        self.written = 0
-
-    def new_name(self) -> str:
-        """The name of a new run."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        return f"{self.commit:012d}-{uuid.uuid4().hex[:12]}"
-
-    def files(self, name: str) -> list[Path]:
-        """The files of a run."""
-        return [self.path / f"{name}{suffix}" for suffix in _SUFFIXES]
-
-    def listed(self) -> set[tuple[int, str]]:
-        """The numbers and names of all runs, whole or not."""
-        if not self.path.exists():
-            return set()
-        # a file system may have names of its own there
-        names = [name for name in os.listdir(self.path) if name[0].isdigit()]
-        return {(self.number_of(name), name.partition(".")[0]) for name in names}
-
-    @staticmethod
-    def number_of(name: str) -> int:
-        """The number that a run's name begins with."""
-        return int(name.partition("-")[0])
-
-    def delete(self, name: str) -> None:
-        """Remove a run; who has it open keeps it."""
-        for file in self.files(name):
-            file.unlink(missing_ok=True)
-
-
-class RunInfo(NamedTuple):
-    """What has to be known of a run to open it."""
-
-    name: str
-    width: int
-    rows: int
 
 
 class TableInfo(msgspec.Struct, array_like=True):
@@ -107,43 +48,28 @@ class TableInfo(msgspec.Struct, array_like=True):
     runs: list[RunInfo]
     #: records that are there, removed and superseded ones not counted
     live: int
-
-
-class Run:
-    """One run, open for reading."""
-
-    def __init__(self, place: RunDirectory, info: RunInfo) -> None:
-        self.info = info
-        hashes, keys, ends, data = map(_mapped, place.files(info.name))
-        width, rows = info.width + TAIL, info.rows
-        expected = rows * 8, rows * width, (rows + 1) * 8
-        whole = (len(hashes), len(keys), len(ends)) == expected
-        if not whole or len(data) != int.from_bytes(ends[-8:], sys.byteorder):
-            raise OSError(f"{info.name} is not as long as it should be")
-        self.keys = KeyRows(
-            np.frombuffer(keys, dtype=f"S{width}"), np.frombuffer(hashes, np.uint64)
-        )
-        self.ends: npt.NDArray[np.int64] = np.frombuffer(ends, dtype=np.int64)
-        buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
-        self.records = pa.LargeBinaryArray.from_buffers(pa.large_binary(), rows, buffers)
-
-    def removed(self, at: Positions) -> Marks:
-        """Which of the records at these places say that their keys were removed."""
-        return np.equal(self.ends[at + 1], self.ends[at])
+    #: indexes over runs, those over older ones first
+    indexes: list[IndexInfo] = []
 
     @property
-    def size(self) -> int:
-        """Bytes of the files."""
-        columns = self.keys.rows, self.keys.hashes, self.ends
-        return sum(column.nbytes for column in columns) + int(self.ends[-1])
+    def names(self) -> list[str]:
+        """The names of all runs and indexes."""
+        return [*(run.name for run in self.runs), *(index.name for index in self.indexes)]
 
 
 class RunTable:
     """A table that consists of runs."""
 
-    def __init__(self, place: RunDirectory, runs: list[Run] | None = None, live: int = 0) -> None:
+    def __init__(
+        self,
+        place: RunDirectory,
+        runs: list[Run] | None = None,
+        live: int = 0,
+        indexes: list[RunIndex] | None = None,
+    ) -> None:
         self._place = place
         self._runs = runs or []
+        self._indexes = indexes or []
         self.live = live
         #: condemned records that were left out of it when it was made
         self.taken_out = 0
@@ -152,19 +78,27 @@ class RunTable:
 
     @classmethod
     def open(cls, place: RunDirectory, info: TableInfo, known: Self | None = None) -> Self:
-        """The table that ``info`` describes; runs that ``known`` has open need not be opened."""
+        """The table that ``info`` describes; what ``known`` has open need not be opened."""
         open_runs = {} if known is None else {run.info: run for run in known._runs}
-        return cls(place, [open_runs.get(i) or Run(place, i) for i in info.runs], info.live)
+        runs = [open_runs.get(one) or Run(place, one) for one in info.runs]
+        open_indexes = {} if known is None else {index.info: index for index in known._indexes}
+        indexes = [
+            open_indexes.get(one) or RunIndex(place, one, runs[one.first : one.first + one.runs])
+            for one in info.indexes
+        ]
+        return cls(place, runs, info.live, indexes)
 
     @property
     def info(self) -> TableInfo:
         """How to open it again."""
-        return TableInfo([run.info for run in self._runs], self.live)
+        indexes = [index.info for index in self._indexes]
+        return TableInfo([run.info for run in self._runs], self.live, indexes)
 
     @property
     def size(self) -> int:
         """Bytes of all files."""
-        return sum(run.size for run in self._runs)
+        indexes = sum(index.rows * 16 for index in self._indexes)
+        return sum(run.size for run in self._runs) + indexes
 
     @property
     def _width(self) -> int:
@@ -207,12 +141,14 @@ class RunTable:
     def _look_up(self, wanted: KeyRows) -> Iterator[tuple[Run, Positions, Positions]]:
         """By run: for which of the keys ``wanted`` it has the latest record, and where."""
         pending = np.arange(len(wanted))
-        for run in reversed(self._runs):
+        for group in reversed(grouped(self._runs, self._indexes)):
             if not len(pending):
                 return
-            at, there = run.keys.find(wanted.take(pending))
-            yield run, pending[there], at[there]
-            pending = pending[~there]
+            left = np.ones(len(pending), dtype=np.bool_)
+            for run, which, at in group.find(wanted.take(pending)):
+                left[which] = False
+                yield run, pending[which], at
+            pending = pending[left]
 
     def _existing(self, wanted: KeyRows) -> int:
         """Of how many of the sorted keys ``wanted`` there is a record."""
@@ -247,7 +183,7 @@ class RunTable:
         older, width = self, max(self._width, row_width(max(map(len, keys))))
         if self._runs and width > self._width:
             wider = ((rows.widened(width), content) for rows, content in _merged(self._runs))
-            older = RunTable(self._place, _opened(self._place, width, wider), self.live)
+            older = RunTable(self._place, write_run(self._place, width, wider), self.live)
         recalled = self._recalled(keys)
         if recalled is None:
             # of two records under one key the later counts
@@ -259,10 +195,11 @@ class RunTable:
         content = pa.array([record or b"" for record in records], pa.large_binary())
         rows, content = rows.take(order), content.take(pa.array(order))
         live = self.live - existing + int(_not_empty(content).sum())
-        added = RunTable(self._place, _opened(self._place, width, [(rows, content)]))
+        added = RunTable(self._place, write_run(self._place, width, [(rows, content)]))
         merge = _Merge(self._place, condemned)
         kept = merge.compacted([*older._runs, *added._runs], live)
-        changed = RunTable(self._place, kept, live - merge.taken_out)
+        indexes = index_over(self._place, kept, self._indexes)
+        changed = RunTable(self._place, kept, live - merge.taken_out, indexes)
         changed.taken_out = merge.taken_out
         for made in {older, added} - {self}:
             _discard(self._place, made._runs, kept)
@@ -291,22 +228,22 @@ class _Merge:
         self._condemned = condemned
 
     def compacted(self, runs: list[Run], live: int) -> list[Run]:
-        """``runs`` with the last ones merged, if there are several of about one size, or all of
-        them, if little of what they hold is alive, or to find the condemned."""
+        """``runs`` with the last ones merged, if there are many of about one size, or all of them,
+        if little of what they hold is alive, or to find the condemned."""
         due = self._condemned is not None and self._place.commit % _FULL_EVERY == 0
-        if due or sum(run.info.rows for run in runs) > _MOST_DEAD * live + _FEW:
+        if due or sum(run.rows for run in runs) > _MOST_DEAD * live + _FEW:
             first = 0
         else:
-            alike = takewhile(lambda run: run.info.rows <= 2 * runs[-1].info.rows, reversed(runs))
-            first = len(runs) - len(list(alike))
-            if len(runs) - first < _ALIKE:
+            last = alike([run.rows for run in runs])
+            if last < _ALIKE and len(runs) <= _MOST:
                 return runs
+            first = len(runs) - max(last, _ALIKE)
         merged = _merged(runs[first:], keep_removed=True)
         if self._condemned is not None:
             merged = map(self._spared, merged)
         if not first:
             merged = map(_without_removed, merged)
-        made = _opened(self._place, runs[first].info.width, merged)
+        made = write_run(self._place, runs[first].info.width, merged)
         if not first:
             return made
         compacted = self.compacted([*runs[:first], *made], live)
@@ -335,24 +272,9 @@ def _without_removed(columns: Columns) -> Columns:
 def _merged(runs: list[Run], start: int = 0, keep_removed: bool = False) -> Iterator[Columns]:
     """The rows of ``runs`` in order, from the hash ``start`` on, of equal keys the latest; without
     those that were removed, unless told otherwise."""
-    columns = [run.keys.hashes for run in runs]
-    places = [int(hashes.searchsorted(np.uint64(start))) for hashes in columns]
-    while any(at < len(hashes) for at, hashes in zip(places, columns, strict=True)):
-        ends = [min(at + _CHUNK, len(h)) for at, h in zip(places, columns, strict=True)]
-        open_ends = [
-            hashes[end - 1]
-            for hashes, at, end in zip(columns, places, ends, strict=True)
-            if at < end < len(hashes)
-        ]
-        if open_ends:
-            # no key with the last hash must be left for later, from any of the runs
-            bound = min(open_ends)
-            ends = [
-                at + int(hashes[at:].searchsorted(bound, "right"))
-                for hashes, at in zip(columns, places, strict=True)
-            ]
+    for pieces in stretches([run.hashes for run in runs], start):
         # the latest first, so that of equal keys it comes first
-        spans = [s for s in zip(runs, places, ends, strict=True) if s[1] < s[2]][::-1]
+        spans = [(run, *s) for run, s in zip(runs, pieces, strict=True) if s[0] < s[1]][::-1]
         rows = joined([run.keys.take(slice(at, end)) for run, at, end in spans])
         records = pa.concat_arrays([run.records.slice(at, end - at) for run, at, end in spans])
         if len(spans) > 1:
@@ -362,38 +284,3 @@ def _merged(runs: list[Run], start: int = 0, keep_removed: bool = False) -> Iter
             rows, records = _without_removed((rows, records))
         if len(rows):
             yield rows, records
-        places = ends
-
-
-def _opened(place: RunDirectory, width: int, content: Iterable[Columns]) -> list[Run]:
-    """A run of ``content``, written and opened; none if there is nothing in it."""
-    name, count, size = place.new_name(), 0, 0
-    paths = place.files(name)
-    with ExitStack() as files:
-        hashes, keys, ends, data = (files.enter_context(path.open("wb")) for path in paths)
-        ends.write(bytes(8))
-        for rows, records in content:
-            if not len(rows):
-                continue
-            offsets = np.frombuffer(records.buffers()[1], dtype=np.int64)
-            offsets = offsets[records.offset : records.offset + len(records) + 1]
-            first, last = int(offsets[0]), int(offsets[-1])
-            hashes.write(np.ascontiguousarray(rows.hashes).data)
-            keys.write(np.ascontiguousarray(rows.rows).view(np.uint8).data)
-            ends.write((offsets[1:] - first + size).data)
-            if last > first:
-                data.write(records.buffers()[2][first:last])
-            count += len(rows)
-            size += last - first
-    if not count:
-        place.delete(name)
-        return []
-    place.written += size + count * (width + TAIL + 16)
-    return [Run(place, RunInfo(name, width, count))]
-
-
-def _mapped(path: Path) -> Any:
-    with path.open("rb") as file:
-        if not path.stat().st_size:
-            return b""
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -19,7 +19,8 @@ from pathlib import Path
 
 from scurry.common.errors import StateError
 from scurry.state.journal import Group, Head, stored_key, stored_keys
-from scurry.state.runs import RunDirectory, RunTable
+from scurry.state.run_files import RunDirectory
+from scurry.state.runs import RunTable
 from scurry.state.store import Store
 
 #: Tells whether a record has expired.
@@ -34,7 +35,7 @@ class SlotRecords:
     def __init__(self, local: Store) -> None:
         #: tables that are read for many keys at once
         self.bulky: set[str] = set()
-        #: runs that were replaced, with the numbers of the commits that did
+        #: runs and indexes that were replaced, with the numbers of the commits that did
         self.dead: list[tuple[int, str]] = []
         self._local = local
         self._tables: dict[str, RunTable] = {}
@@ -113,7 +114,7 @@ class SlotRecords:
         """Delete what was written for commits that never came about."""
         assert self._directory is not None
         if head is not None:
-            known = {run.name for table in head.runs.values() for run in table.runs}
+            known = {name for table in head.runs.values() for name in table.names}
             known.update(name for _, name in head.dead)
             for number, name in self._directory.listed():
                 if number < head.number and name not in known:
@@ -163,14 +164,14 @@ class SlotRecords:
         self._changed = True
         if new.taken_out:
             self._reaped.add(name)
-        kept = {run.name for run in new.info.runs}
-        for run in old.info.runs:
-            if run.name in kept:
+        kept = set(new.info.names)
+        for gone in old.info.names:
+            if gone in kept:
                 continue
-            if self._directory.number_of(run.name) == number:
-                self._directory.delete(run.name)  # nobody has heard of it yet
+            if self._directory.number_of(gone) == number:
+                self._directory.delete(gone)  # nobody has heard of it yet
             else:
-                self.dead.append((number, run.name))
+                self.dead.append((number, gone))
 
     def take_reaped(self) -> set[str]:
         """The tables in which expired records were left out, since this was last asked."""
