@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -20,7 +21,7 @@ from scurry.state.journal import MemoryJournal
 from scurry.state.key_rows import rank
 from scurry.state.local import LocalStore
 from scurry.state.run_files import RunDirectory
-from scurry.state.runs import RunTable
+from scurry.state.runs import RunTable, TableInfo
 from scurry.state.slot_store import SlotStore
 
 # keys that come again, zeros at the end of keys, keys that are prefixes of others, keys that need
@@ -103,6 +104,22 @@ def test_of_two_records_under_a_key_that_was_read_the_later_counts(tmp_path: Pat
     table = table.with_changes(keys, [b"1", b"2", b"3", None])
     assert dict(table.scan()) == {b"a": b"3", b"b": b"2"}
     assert table.live == 2
+
+
+def test_runs_without_indexes_are_read_as_well(tmp_path: Path) -> None:
+    """As checkpoints have them that were written before there were any."""
+    directory = RunDirectory(tmp_path)
+    table, model = RunTable(directory), dict[bytes, bytes]()
+    for number in range(9):
+        batch = {b"%d" % key: b"%d" % number for key in range(number, 100)}
+        table, model = table.with_changes(list(batch), list(batch.values())), model | batch
+    assert len(table.info.runs) == 9
+    assert table.info.indexes
+    plain = msgspec.msgpack.encode([table.info.runs, table.live])
+    before = RunTable.open(directory, msgspec.msgpack.decode(plain, type=TableInfo))
+    assert dict(zip(model, before.get_many(list(model)), strict=True)) == model
+    after = before.with_changes([b"7"], [b"seven"])
+    assert after.get_many([b"7", b"99"]) == [b"seven", b"8"]
 
 
 @settings(max_examples=60, deadline=None)
