@@ -39,7 +39,7 @@ def describe_plan(job: CompiledJob) -> str:
             {
                 "id": job.uids[node],
                 "type": node.name,
-                "stages": sorted(job.layout.places[node]),
+                "stage": job.layout.places[node],
                 "lane": job.lane(node),
                 "parallelism": job.layout.parallelism[node],
                 "predecessors": [
@@ -91,8 +91,8 @@ def _way(edge: Edge) -> str:
 
 
 def _describe(job: CompiledJob, node: Operator) -> str:
-    places = sorted(job.layout.places[node])
-    where = ", ".join("ingress" if place == 0 else f"stage {place}" for place in places)
+    place = job.layout.places[node]
+    where = f"stage {place}" if place else "ingress"
     uid = job.uids[node]
     parts = [
         f"{node.name}  (uid {uid}{'' if node.uid else ', automatic'}; {where}; "

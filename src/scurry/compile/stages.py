@@ -2,8 +2,15 @@
 
 An operator is *chained* to its producer where nothing forces a hop: it then runs in the producer's
 task, on the producer's batches. A hop is forced by a partitioning, by a parallelism the user set,
-by a broken chain, or by an operator with two inputs. The operators behind hops are the *heads* of
-stages; a head's stage is the first one after all stages its producers run in.
+by a broken chain, by an operator with two inputs, or by a union (below). The operators behind hops
+are the *heads* of stages; a head's stage is the first one after all stages its producers run in.
+Every operator runs in one place: in the ingress, or in one stage.
+
+Where streams are united and an operator follows, records have to be merged by their places in the
+input, which only the input gate of a head does. So the operator is a head, as in Flink. There are
+two exceptions, for speed. Streams of different sources may be united within the ingress, which
+reads one source partition after the other and keeps them apart. And a sink, behind which there is
+nothing that would need the order, may be chained to several operators of one place.
 """
 
 from __future__ import annotations
@@ -13,7 +20,17 @@ from dataclasses import dataclass, replace
 
 from scurry.common.errors import ProgramError
 from scurry.plan.graph import Graph
-from scurry.plan.nodes import KeyBy, Node, Operator, Partition, SideOutput, Source, TwoInputs, Union
+from scurry.plan.nodes import (
+    KeyBy,
+    Node,
+    Operator,
+    Partition,
+    SideOutput,
+    Sink,
+    Source,
+    TwoInputs,
+    Union,
+)
 from scurry.runtime import partitioners
 from scurry.runtime.partitioners import Partitioning
 from scurry.runtime.selectors import no_key, picked_field
@@ -40,8 +57,8 @@ class Layout:
     """Where everything runs."""
 
     edges: tuple[Edge, ...]
-    #: the stages each operator runs in; 0 is the ingress
-    places: dict[Operator, frozenset[int]]
+    #: the stage each operator runs in; 0 is the ingress
+    places: dict[Operator, int]
     #: heads by stage, from stage 1
     stages: tuple[tuple[Operator, ...], ...]
     parallelism: dict[Operator, int]
@@ -50,12 +67,15 @@ class Layout:
 def lay_out(graph: Graph, parallelism: int, chaining: bool = True) -> Layout:
     """Decide chains, stages and parallelism."""
     edges: list[Edge] = []
-    places: dict[Operator, frozenset[int]] = {}
+    places: dict[Operator, int] = {}
+    #: the sources and heads that an operator is chained to, directly or by others
+    origins: dict[Operator, frozenset[Operator]] = {}
     heads: dict[int, list[Operator]] = {}
     degrees: dict[Operator, int] = {}
     for node in graph.operators:
         if isinstance(node, Source):
-            places[node] = frozenset({0})
+            places[node] = 0
+            origins[node] = frozenset({node})
             degrees[node] = _source_tasks(node, parallelism)
             continue
         degree = node.parallelism or parallelism
@@ -64,20 +84,41 @@ def lay_out(graph: Graph, parallelism: int, chaining: bool = True) -> Layout:
             for port, source in enumerate(node.inputs)
             for edge in _resolve(source, node)
         ]
+        if not _may_chain(node, incoming, places, origins):
+            incoming = [_forward(edge, degrees, degree) for edge in incoming]
         hops = [edge for edge in incoming if edge.partitioning is not None]
         chained = [edge for edge in incoming if edge.partitioning is None]
-        where = frozenset[int]().union(*(places[edge.producer] for edge in chained))
         if hops:
-            stage = 1 + max(max(places[edge.producer]) for edge in hops)
-            heads.setdefault(stage, []).append(node)
-            where |= {stage}
+            places[node] = 1 + max(places[edge.producer] for edge in hops)
+            heads.setdefault(places[node], []).append(node)
             degrees[node] = degree
+            origins[node] = frozenset({node})
         else:
+            places[node] = places[chained[0].producer]
             degrees[node] = max(degrees[edge.producer] for edge in chained)
-        places[node] = where
+            origins[node] = frozenset().union(*(origins[edge.producer] for edge in chained))
         edges.extend(incoming)
     stages = tuple(tuple(heads.get(n, ())) for n in range(1, max(heads, default=0) + 1))
     return Layout(tuple(edges), places, stages, degrees)
+
+
+def _may_chain(
+    node: Operator,
+    incoming: list[Edge],
+    places: dict[Operator, int],
+    origins: dict[Operator, frozenset[Operator]],
+) -> bool:
+    """Whether ``node`` may be chained to the producers that ``incoming`` chains it to."""
+    chained = [edge.producer for edge in incoming if edge.partitioning is None]
+    if len(incoming) == 1 or not chained:
+        return True
+    if len(chained) < len(incoming) or len({places[producer] for producer in chained}) > 1:
+        return False
+    if isinstance(node, Sink):
+        return True
+    apart = sum(len(origins[producer]) for producer in chained)
+    together = frozenset[Operator]().union(*(origins[producer] for producer in chained))
+    return places[chained[0]] == 0 and len(together) == apart
 
 
 def _source_tasks(node: Source, parallelism: int) -> int:
@@ -132,12 +173,17 @@ def _hop(edge: Edge, degrees: dict[Operator, int], degree: int, chaining: bool) 
     if edge.partitioning is not None:
         return edge
     if isinstance(consumer, TwoInputs):
-        same = degree == degrees[producer]
-        return replace(
-            edge, partitioning=partitioners.Forward() if same else partitioners.Rebalance()
-        )
+        return _forward(edge, degrees, degree)
     if consumer.parallelism is not None and consumer.parallelism != degrees[producer]:
         return replace(edge, partitioning=partitioners.Rebalance())
     if not chaining or consumer.chaining != "chain" or producer.chaining == "never":
         return replace(edge, partitioning=partitioners.Forward())
     return edge
+
+
+def _forward(edge: Edge, degrees: dict[Operator, int], degree: int) -> Edge:
+    """``edge`` as a hop: from slot to slot if the consumer has as many as the producer."""
+    if edge.partitioning is not None:
+        return edge
+    same = degree == degrees[edge.producer]
+    return replace(edge, partitioning=partitioners.Forward() if same else partitioners.Rebalance())

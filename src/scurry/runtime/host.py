@@ -16,13 +16,14 @@ from scurry.common.fault_points import fault_point
 from scurry.common.waiting import Wait, current_board
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK
 from scurry.runtime.blobs import decode_batch
+from scurry.runtime.channels import KnownChannels
 from scurry.runtime.checkpointed import OperatorStates
 from scurry.runtime.envelope import COMBINED, DATA, OPERATORS, TICK, WATERMARK, Envelope
 from scurry.runtime.event_time import Mark
 from scurry.runtime.input_gate import Arrival, InputGate
 from scurry.runtime.operator import TaskContext
 from scurry.runtime.report import OperatorReport, Tick, decode_report, decode_tick, encode_report
-from scurry.runtime.router import mark_of, sender_of
+from scurry.runtime.router import mark_of
 from scurry.runtime.specs import JobSpec
 from scurry.runtime.task import Task, report, to_driver
 from scurry.runtime.timers import PROCESSING, TimerQueue
@@ -57,7 +58,7 @@ class SlotHost:
         self.task = Task(job, self._context)
         for uid in self._heads:
             self.task.add_head(uid)
-        self._senders = {source.uid for source in job.sources} | set(job.operators)
+        self._known = {uid: KnownChannels(job, uid) for uid in self._heads}
         self._gates: dict[str, InputGate] = {}
         self._opened = False
         self._rebuild_began = 0.0
@@ -84,12 +85,13 @@ class SlotHost:
                 tick = decode_tick(envelope.payload)
         began = time.perf_counter()
         self._begin(journal, tick)
-        marks = {}
         for uid in self._heads:
             yield from self._run_operator(uid, arrivals.pop(uid), combined.pop(uid), ends[uid])
-            marks[uid] = Mark(self._gates[uid].current, self._gates[uid].all_idle)
             fault_point("process")
-        yield from self.task.finish_channel(marks)
+        self.task.flush()
+        for uid in self._heads:
+            mark = Mark(self._gates[uid].current, self._gates[uid].all_idle)
+            yield from self.task.finish_channel(uid, mark)
         yield from self.task.finish()
         yield from self._ticks(tick)
         self._ask_for_timers()
@@ -116,7 +118,8 @@ class SlotHost:
         if not self._opened:
             self.task.open()
             self._opened = True
-        self.task.start_channel(str(self.slot))
+        for uid in self._heads:
+            self.task.start_channel(uid, str(self.slot))
 
     def _rebuilding(self, done: int, total: int) -> None:
         if not self._rebuild_began:
@@ -184,7 +187,7 @@ class SlotHost:
         self._gates = {uid: InputGate() for uid in self._heads}
         for uid, kept in held["gates"].items():
             if uid in self._gates:
-                self._gates[uid].restore(kept, lambda name: sender_of(name) in self._senders)
+                self._gates[uid].restore(kept, self._known[uid])
         self._context.cells = held["cells"]
 
     def _notes(self) -> bytes:

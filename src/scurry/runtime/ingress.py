@@ -21,6 +21,7 @@ from scurry.common.fault_points import fault_point
 from scurry.functions.dead_letters import DEAD_LETTERS
 from scurry.functions.source import SourceBatch
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, RANK_SHIFT, Batch
+from scurry.runtime.channels import partition_place
 from scurry.runtime.columns import ElementCodec
 from scurry.runtime.envelope import CELLS, OPERATORS, TICK, Envelope
 from scurry.runtime.event_time import Mark
@@ -90,21 +91,22 @@ class IngressTask:
             parameters=job.parameters,
             guarantee=job.guarantee,
         )
-        self._tasks: dict[str, tuple[Task, dict[str, list[Consumer]]]] = {}
+        self._task = Task(job, self._context)
+        #: what consumes the records of the sources read so far, by the tags of their outputs
+        self._consumers: dict[str, dict[str, list[Consumer]]] = {}
         self._token = ""
 
     def stale(self, plan: TaskPlan) -> bool:
         """Whether functions here hold operator state other than the plan's: then this task is of
         no more use."""
-        return bool(self._tasks) and plan.token != self._token
+        return bool(self._consumers) and plan.token != self._token
 
-    def _task(self, uid: str) -> tuple[Task, dict[str, list[Consumer]]]:
-        if uid not in self._tasks:
-            task = Task(self.job, self._context)
-            consumers = task.add_source(self._sources[uid])
-            task.open()
-            self._tasks[uid] = (task, consumers)
-        return self._tasks[uid]
+    def _add(self, uid: str) -> None:
+        """Make and open the chain behind a source, when it is first read here. Chains that meet
+        behind a union share the operators from there on."""
+        if uid not in self._consumers:
+            self._consumers[uid] = self._task.add_source(self._sources[uid])
+            self._task.open()
 
     def run(self, plan: TaskPlan) -> Iterator[Envelope]:
         """One micro-batch."""
@@ -116,7 +118,7 @@ class IngressTask:
         unfinished: list[PartitionPlan] = []
         for partition in plan.partitions:
             yield from self._feed(partition)
-            if self._tasks[partition.source][0].holds_back:
+            if self._task.holds_back:
                 # what is under way need not be over before the next partition is read
                 unfinished.append(partition)
             else:
@@ -124,8 +126,7 @@ class IngressTask:
         for partition in unfinished:
             self._enter(partition)
             yield from self._finish(partition)
-        for task, _ in self._tasks.values():
-            yield from task.finish()
+        yield from self._task.finish()
         yield from self._snapshot()
         self._context.spent("ingress", time.perf_counter() - began)
         yield report(self._context)
@@ -134,30 +135,27 @@ class IngressTask:
             for slot in range(self.job.parallelism):
                 yield Envelope(slot, 1, "", 0, "", 0, TICK, 0, payload)
         if plan.final:
-            for task, _ in self._tasks.values():
-                task.close()
+            self._task.close()
 
     def _snapshot(self) -> Iterator[Envelope]:
-        tasks = [task for task, _ in self._tasks.values() if task.checkpointed]
-        if not tasks:
+        if not self._task.checkpointed:
             return
-        for task in tasks:
-            task.snapshot()
+        self._task.snapshot()
         self._token = uuid.uuid4().hex
         states = self._context.operator_states
         told = OperatorReport((0, self.index), self._token, states.held, states.own_unions)
         yield to_driver(self.index, OPERATORS, "", encode_report(told))
 
-    def _enter(self, plan: PartitionPlan) -> tuple[Task, dict[str, list[Consumer]]]:
+    def _enter(self, plan: PartitionPlan) -> None:
         """What is handled from now on belongs to that partition."""
-        task, consumers = self._task(plan.source)
+        self._add(plan.source)
         self._context.cells = plan.cells
-        task.start_channel(plan.partition)
-        return task, consumers
+        self._task.start_channel(plan.source, partition_place(plan.source, plan.partition))
 
     def _feed(self, plan: PartitionPlan) -> Iterator[Envelope]:
         source, context = self._sources[plan.source], self._context
-        task, consumers = self._enter(plan)
+        self._enter(plan)
+        consumers = self._consumers[plan.source]
         place = plan.rank << RANK_SHIFT
         ordered = self.job.options.get("ordered")
         for batch, rejected in self._read(source, plan.ranges):
@@ -173,12 +171,12 @@ class IngressTask:
             if batch.size:
                 for consumer in consumers[""]:
                     consumer(batch)
-            yield from task.drain()
+            yield from self._task.drain()
 
     def _finish(self, plan: PartitionPlan) -> Iterator[Envelope]:
-        task, _ = self._tasks[plan.source]
         mark = Mark(MAX_WATERMARK if plan.ended else MIN_WATERMARK)
-        yield from task.finish_channel({plan.source: mark})
+        self._task.flush()
+        yield from self._task.finish_channel(plan.source, mark)
         cells = encode_report((plan.source, plan.partition, self._context.cells))
         yield to_driver(self.index, CELLS, "", cells)
 

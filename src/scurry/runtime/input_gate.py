@@ -8,7 +8,7 @@ others does not hold them back either, until it has caught up.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 import numpy as np
@@ -39,11 +39,11 @@ class InputGate:
         """What must survive until the next micro-batch, as plain data."""
         return [self.current, self.marks, sorted(self.idle), sorted(self.behind)]
 
-    def restore(self, kept: list[Any], known: Callable[[str], bool]) -> None:
+    def restore(self, kept: list[Any], known: Container[str]) -> None:
         """Go on from a snapshot, with the channels that still exist."""
         self.current = kept[0]
-        self.marks = {channel: mark for channel, mark in kept[1].items() if known(channel)}
-        self.idle, self.behind = (set(filter(known, names)) for names in kept[2:])
+        self.marks = {channel: mark for channel, mark in kept[1].items() if channel in known}
+        self.idle, self.behind = ({n for n in names if n in known} for names in kept[2:])
 
     @staticmethod
     def redistribute(snapshots: list[list[Any]], renamed: Callable[[str], list[str]]) -> list[Any]:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from scurry.runtime.channels import sender_of, slot_of
 from scurry.runtime.checkpointed import OPERATOR_STATES
 from scurry.runtime.event_time import redistribute_cells
 from scurry.runtime.input_gate import InputGate
 from scurry.runtime.report import decode_report, encode_report
-from scurry.runtime.router import sender_of
 from scurry.runtime.timers import EVENT, PROCESSING, TimerQueue, timer_table
 from scurry.runtime.windowing.run_slices import SLICED_RUNS
 from scurry.runtime.windowing.slices import (
@@ -148,11 +148,11 @@ def _renamed(deal: Deal, before: Mapping[str, int]) -> Callable[[str], list[str]
 
     def renamed(channel: str) -> list[str]:
         sender = sender_of(channel)
-        prefix, _, place = channel.rpartition("@")
-        slots = deal.degrees.get(sender)
-        if slots is None or not place.isdigit() or int(place) >= before.get(sender, 0):
+        slot, slots = slot_of(channel), deal.degrees.get(sender)
+        if slot is None or slots is None or slot >= before.get(sender, 0):
             return [channel]
-        return [f"{prefix}@{slot}" for slot in range(slots)]
+        way = channel.rpartition("@")[0]
+        return [f"{way}@{number}" for number in range(slots)]
 
     return renamed
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from scurry.runtime.batch import Batch, concat
 from scurry.runtime.blobs import encode_batch
+from scurry.runtime.channels import exit_name
 from scurry.runtime.envelope import COMBINED, DATA, WATERMARK, Envelope
 from scurry.runtime.event_time import Mark
 from scurry.runtime.failures import NO_ELEMENT, function_error
@@ -22,8 +23,7 @@ BLOB_ROWS = 65_536
 class Router:
     """Spreads the records of one output over the slots of one operator's stage.
 
-    Channels are named after the sender's uid, so that watermarks kept for them survive changes
-    elsewhere in the program.
+    One router serves all channels that leave by its exit, one after the other.
     """
 
     def __init__(
@@ -43,9 +43,7 @@ class Router:
         self._port = wire.port
         self._stage = job.stage_of(wire.target)
         self._context = context
-        # a stream that reaches the same input twice (a union with itself) has two channels
-        again = f"+{copy}" if copy else ""
-        self._prefix = f"{sender.uid}>{tag}:{wire.port}{again}@"
+        self._prefix = exit_name(sender.uid, tag, wire.port, copy)
         self._channel = ""
         self._seq = 0
         #: how far channels have come that were left before they were complete
@@ -55,12 +53,12 @@ class Router:
         self._combined: dict[int, list[Combined]] = {}
         self._ready: list[Envelope] = []
 
-    def start(self, channel: str) -> None:
-        """Begin the records of a channel, a source partition or this slot; or return to it."""
+    def start(self, place: str) -> None:
+        """Begin the records of a place, or return to it: see :mod:`scurry.runtime.channels`."""
         if self._channel:
             self._seal_all()
             self._left[self._channel] = self._seq
-        self._channel = self._prefix + channel
+        self._channel = self._prefix + place
         self._seq = self._left.pop(self._channel, 0)
 
     def send(self, batch: Batch) -> None:
@@ -82,8 +80,9 @@ class Router:
 
     def _combine(self, batch: Batch, to: Destination) -> Batch:
         """Combine records, if that is possible and worthwhile; what is left travels as it is."""
-        if self._combiner is None or not isinstance(self._partitioning, ByKey):
+        if self._combiner is None:
             return batch
+        assert isinstance(self._partitioning, ByKey)
         combined, rest = self._combiner.split(batch, self._partitioning.key_column(batch))
         if combined is not None:
             self._context.count(f"combined:{self._target.uid}", combined.records)
@@ -143,8 +142,3 @@ class Router:
 def mark_of(envelope: Envelope) -> Mark:
     """The mark that a WATERMARK envelope carries."""
     return Mark(envelope.watermark, envelope.payload == _IDLE)
-
-
-def sender_of(channel: str) -> str:
-    """The uid of the operator or source behind a channel."""
-    return channel.split(">", 1)[0]

@@ -95,25 +95,24 @@ class JobSpec:
         return max((source.tasks for source in self.sources), default=1)
 
     @property
-    def hosted(self) -> dict[str, frozenset[int]]:
-        """The operators that run in stages, and the stages each of them runs in."""
-        found: dict[str, set[int]] = {}
-        for number, heads in enumerate(self.stages, start=1):
-            reached = list(heads)
-            while reached:
-                uid = reached.pop()
-                if number not in found.setdefault(uid, set()):
-                    found[uid].add(number)
-                    spec = self.operators[uid]
-                    wires = [spec.outputs, *spec.side_outputs.values()]
-                    chained = (wire for part in wires for wire in part if not wire.partitioning)
-                    reached.extend(wire.target for wire in chained)
-        return {uid: frozenset(stages) for uid, stages in found.items()}
+    def hosted(self) -> set[str]:
+        """The operators that run in stages, not in the ingress."""
+        found: set[str] = set()
+        reached = [uid for heads in self.stages for uid in heads]
+        while reached:
+            uid = reached.pop()
+            if uid not in found:
+                found.add(uid)
+                spec = self.operators[uid]
+                wires = [spec.outputs, *spec.side_outputs.values()]
+                chained = (wire for part in wires for wire in part if not wire.partitioning)
+                reached.extend(wire.target for wire in chained)
+        return found
 
     @property
     def degrees(self) -> dict[str, int]:
         """The parallelism of the operators that run in stages."""
-        return {uid: self.operators[uid].parallelism for uid in self.hosted}
+        return {uid: self.operators[uid].parallelism for uid in sorted(self.hosted)}
 
     def stage_of(self, uid: str) -> int:
         """The number of the stage whose hosts receive records for ``uid``."""

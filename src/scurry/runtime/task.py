@@ -6,10 +6,12 @@ records for, form one task. One instance of each runs per task and slot.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import partial
 
 from scurry.runtime.batch import MAX_WATERMARK
+from scurry.runtime.channels import numbered
 from scurry.runtime.envelope import COMMIT, DRIVER, REPORT, Envelope
 from scurry.runtime.event_time import Mark, TimestampsOperator
 from scurry.runtime.operator import Consumer, Operator, TaskContext
@@ -18,39 +20,51 @@ from scurry.runtime.router import Router
 from scurry.runtime.sinks import SinkOperator
 from scurry.runtime.specs import JobSpec, OperatorSpec, SourceSpec, Wire
 
-#: Finds the mark that a router passes on, among those of heads and strategies.
-Feed = Callable[[dict[str, Mark]], Mark]
+
+@dataclass
+class _Head:
+    """What the records of a head can reach by chaining."""
+
+    #: exits, each with the last strategy before it, whose watermarks it passes on
+    exits: list[tuple[Router, TimestampsOperator | None]] = field(default_factory=list)
+    strategies: list[TimestampsOperator] = field(default_factory=list)
 
 
 class Task:
-    """The operators of one task, opened and wired."""
+    """The operators of one task, opened and wired.
+
+    A task has one or several *heads*: the sources it reads, or the operators of a stage that
+    records arrive for. What is reached from a head by chaining is handled head by head, so records
+    of different heads leave in different channels, each with the watermark of its own head.
+    """
 
     def __init__(self, job: JobSpec, context: TaskContext) -> None:
         self.job = job
         self.context = context
         self.operators: dict[str, Operator] = {}
-        self.routers: list[Router] = []
-        self._router_at: dict[tuple[str, str, int], Router] = {}
-        self._feeds: dict[int, list[Feed]] = {}
+        self._opened: set[str] = set()
+        #: the routers of each operator's outputs
+        self._routers: dict[str, list[Router]] = {}
+        self._heads: dict[str, _Head] = {}
 
-    def add_head(self, uid: str) -> Operator:
+    def add_head(self, uid: str) -> None:
         """Make the operator ``uid`` and all that is chained behind it."""
-        operator = self._operator(uid)
-        self._trace(uid, self._outputs(self.job.operators[uid]), _from_head(uid))
-        return operator
+        self._operator(uid)
+        self._trace(self.job.operators[uid], self._heads.setdefault(uid, _Head()), None)
 
     def add_source(self, source: SourceSpec) -> dict[str, list[Consumer]]:
         """Make the chain behind a source; returns what consumes the batches of its outputs, by
         tag, the main output's being empty."""
-        outputs = self._outputs(source)
-        consumers = {tag: self._consumers(source, tag, wires) for tag, wires in outputs}
-        self._trace(source.uid, outputs, _from_head(source.uid))
+        consumers = {tag: self._consumers(source, tag, wires) for tag, wires in _outputs(source)}
+        self._trace(source, self._heads.setdefault(source.uid, _Head()), None)
         return consumers
 
     def open(self) -> None:
-        """Open all operators, the last of the chain first."""
-        for operator in reversed(self.operators.values()):
-            operator.open(self.context)
+        """Open all operators that are not open yet, the last of the chain first."""
+        for uid, operator in reversed(self.operators.items()):
+            if uid not in self._opened:
+                self._opened.add(uid)
+                operator.open(self.context)
 
     @property
     def checkpointed(self) -> bool:
@@ -83,49 +97,40 @@ class Task:
     def _consumers(
         self, sender: OperatorSpec | SourceSpec, tag: str, wires: tuple[Wire, ...]
     ) -> list[Consumer]:
-        ends = [(wire.target, wire.port) for wire in wires]
-        return [
-            self._consumer(sender, tag, at, wire, ends[:at].count(ends[at]))
-            for at, wire in enumerate(wires)
-        ]
+        return [self._consumer(sender, tag, wire, copy) for copy, wire in numbered(wires)]
 
     def _consumer(
-        self, sender: OperatorSpec | SourceSpec, tag: str, at: int, wire: Wire, copy: int
+        self, sender: OperatorSpec | SourceSpec, tag: str, wire: Wire, copy: int
     ) -> Consumer:
         if wire.partitioning is None:
             return partial(self._operator(wire.target).process, port=wire.port)
         router = Router(sender, wire, self.job, self.context, tag, copy)
-        self.routers.append(router)
-        self._router_at[sender.uid, tag, at] = router
+        self._routers.setdefault(sender.uid, []).append(router)
         return router.send
-
-    def _outputs(self, spec: OperatorSpec | SourceSpec) -> list[tuple[str, tuple[Wire, ...]]]:
-        return [("", spec.outputs), *spec.side_outputs.items()]
 
     def _trace(
         self,
-        uid: str,
-        outputs: list[tuple[str, tuple[Wire, ...]]],
-        feed: Feed,
+        spec: OperatorSpec | SourceSpec,
+        head: _Head,
+        strategy: TimestampsOperator | None,
     ) -> None:
-        """Find out which watermark each router passes on."""
-        for tag, wires in outputs:
-            for at, wire in enumerate(wires):
-                if wire.partitioning is not None:
-                    router = self._router_at[uid, tag, at]
-                    self._feeds.setdefault(id(router), []).append(feed)
-                    continue
-                operator, onward = self.operators[wire.target], feed
-                if isinstance(operator, TimestampsOperator):
-                    onward = _from_strategy(operator.spec.uid, feed)
-                self._trace(wire.target, self._outputs(operator.spec), onward)
+        """Find what the records of ``spec`` can reach; ``strategy`` is the last one before it."""
+        head.exits.extend((router, strategy) for router in self._routers.get(spec.uid, ()))
+        for _, wires in _outputs(spec):
+            for wire in wires:
+                if wire.partitioning is None:
+                    operator, onward = self.operators[wire.target], strategy
+                    if isinstance(operator, TimestampsOperator):
+                        onward = operator
+                        head.strategies.append(operator)
+                    self._trace(operator.spec, head, onward)
 
-    def start_channel(self, channel: str) -> None:
-        """What is routed from now on belongs to ``channel``, to which one may return until it is
-        finished."""
-        self.context.channel = channel
-        for router in self.routers:
-            router.start(channel)
+    def start_channel(self, head: str, place: str) -> None:
+        """What is routed from now on stems from ``head``, and belongs to the channels of ``place``,
+        to which one may return until they are finished."""
+        self.context.channel = place
+        for router, _ in self._heads[head].exits:
+            router.start(place)
 
     @property
     def holds_back(self) -> bool:
@@ -134,21 +139,26 @@ class Task:
 
     def drain(self) -> Iterator[Envelope]:
         """Envelopes that are ready to travel."""
-        for router in self.routers:
-            yield from router.drain()
+        for routers in self._routers.values():
+            for router in routers:
+                yield from router.drain()
 
-    def finish_channel(self, marks: dict[str, Mark]) -> Iterator[Envelope]:
-        """The current channel is complete; ``marks`` are those of the heads."""
+    def flush(self) -> None:
+        """Have operators emit what they hold back of the current channel."""
         # what one operator lets go of another may hold back again
         while any(operator.flush() for operator in self.operators.values()):
             pass
-        marks = dict(marks)
-        for uid, operator in self.operators.items():
-            if isinstance(operator, TimestampsOperator):
-                marks[uid] = operator.mark()
-        for router in self.routers:
-            feeds = self._feeds[id(router)]
-            yield from router.finish(_least([feed(marks) for feed in feeds]))
+
+    def finish_channel(self, head: str, mark: Mark) -> Iterator[Envelope]:
+        """The current channels of ``head`` are complete, and ``mark`` is how far it has come."""
+        reached = self._heads[head]
+        marks = {strategy.spec.uid: strategy.mark() for strategy in reached.strategies}
+        for router, strategy in reached.exits:
+            # a strategy replaces the watermarks from above, except for the very last one
+            if strategy is None or mark.watermark == MAX_WATERMARK:
+                yield from router.finish(mark)
+            else:
+                yield from router.finish(marks[strategy.spec.uid])
 
     def finish(self) -> Iterator[Envelope]:
         """The micro-batch is over: what the driver must know."""
@@ -171,23 +181,5 @@ def to_driver(index: int, kind: int, dest: str, payload: bytes) -> Envelope:
     return Envelope(index, DRIVER, dest, 0, "", 0, kind, 0, payload)
 
 
-def _from_head(uid: str) -> Feed:
-    return lambda marks: marks[uid]
-
-
-def _from_strategy(uid: str, feed: Feed) -> Feed:
-    """A strategy replaces the watermarks from above, except for the very last one."""
-
-    def mark(marks: dict[str, Mark]) -> Mark:
-        above = feed(marks)
-        return above if above.watermark == MAX_WATERMARK else marks[uid]
-
-    return mark
-
-
-def _least(marks: list[Mark]) -> Mark:
-    """What several inputs have reached together: idle ones do not count, unless all are."""
-    active = [mark.watermark for mark in marks if not mark.idle]
-    if active:
-        return Mark(min(active))
-    return Mark(max(mark.watermark for mark in marks), idle=True)
+def _outputs(spec: OperatorSpec | SourceSpec) -> list[tuple[str, tuple[Wire, ...]]]:
+    return [("", spec.outputs), *spec.side_outputs.items()]

@@ -180,18 +180,10 @@ def test_chains_and_stages() -> None:
     chained.map(str).disable_chaining().map(str).print()
     chained.map(str).start_new_chain().print()
     nodes = json.loads(env.get_execution_plan())["nodes"]
-    assert [node["stages"] for node in nodes] == [[0], [0], [0], [1], [2], [2], [1], [1]]
+    assert [node["stage"] for node in nodes] == [0, 0, 0, 1, 2, 2, 1, 1]
     env.disable_operator_chaining()
     nodes = json.loads(env.get_execution_plan())["nodes"]
-    assert [node["stages"][0] for node in nodes] == [0, 1, 2, 3, 4, 5, 3, 4]
-
-
-def test_union_chains_the_next_operator_into_every_input() -> None:
-    env = environment()
-    keyed = env.from_collection([1]).key_by(lambda n: n).reduce(max)
-    env.from_collection([2]).union(keyed).map(str).name("both").print()
-    node = next(n for n in json.loads(env.get_execution_plan())["nodes"] if n["type"] == "both")
-    assert node["stages"] == [0, 1]
+    assert [node["stage"] for node in nodes] == [0, 1, 2, 3, 4, 5, 3, 4]
 
 
 def test_settings_come_from_scurry_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,6 +40,8 @@ from scurry.runtime.ingress import TaskPlan, decode_plan, encode_plan, plan_file
 from scurry.runtime.specs import JobSpec
 
 _KEEP = 3
+#: The version of all that is in a checkpoint; one of another version is refused.
+VERSION = 4
 _STAGES_FOLLOW = (
     " The parallelism is another one, too: an operator with a parallelism of its own needs a stage "
     "of its own where its neighbour's differs; start_new_chain() gives it one in any case."
@@ -84,7 +86,7 @@ class Identity(msgspec.Struct):
     max_parallelism: int
     stages: int
     generations: list[Generation]
-    version: int = 3
+    version: int = VERSION
 
 
 def _tasks(job: JobSpec) -> dict[str, int]:
@@ -151,6 +153,12 @@ class JobDirectory:
                 "written by another version of Scurry. Put the file back, or start anew with an "
                 "empty directory."
             ) from failure
+        if self.identity.version != VERSION:
+            raise StateError(
+                f"The checkpoint in {self.root} has format {self.identity.version}; this version "
+                f"of Scurry reads and writes format {VERSION}. Go on with the version of Scurry "
+                "that wrote it, or start anew with an empty directory."
+            )
 
     def _write_identity(self) -> None:
         _write(self._marker, msgspec.json.encode(self.identity))
