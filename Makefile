@@ -7,7 +7,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 WITH_JAVA := JAVA_HOME="$$(sh scripts/ensure-java.sh)" && export JAVA_HOME
 
-.PHONY: help demo test lint pytest soak soak-sinks bench docs clean
+.PHONY: help demo test lint pytest fuzz soak soak-sinks bench docs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -35,6 +35,11 @@ pytest: lint $(STAMP) ## run all tests, after lint
 	@sh scripts/install_servers.sh
 	@echo "==> tests: pytest, two processes"
 	@$(WITH_JAVA) && $(BIN)/scurry warm-up && $(BIN)/python -m pytest -n 2 --dist loadgroup
+
+PROGRAMS ?= 10000
+fuzz: $(STAMP) ## run random programs, PROGRAMS=n of them, and compare them with a model of Flink
+	@$(WITH_JAVA) && $(BIN)/scurry warm-up && \
+	  $(BIN)/python -m tests.fuzz.fuzz --programs $(PROGRAMS) $(if $(SEED),--seed $(SEED))
 
 KILLS ?= 100
 soak: $(STAMP) ## kill a job at random, KILLS=n times, and look for anything lost or doubled

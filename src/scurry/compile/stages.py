@@ -28,6 +28,7 @@ from scurry.plan.nodes import (
     SideOutput,
     Sink,
     Source,
+    Timestamps,
     TwoInputs,
     Union,
 )
@@ -172,12 +173,14 @@ def _hop(edge: Edge, degrees: dict[Operator, int], degree: int, chaining: bool) 
     producer, consumer = edge.producer, edge.consumer
     if edge.partitioning is not None:
         return edge
+    if isinstance(consumer, Timestamps) and consumer.of_source:
+        return edge
     if isinstance(consumer, TwoInputs):
         return _forward(edge, degrees, degree)
     if consumer.parallelism is not None and consumer.parallelism != degrees[producer]:
         return replace(edge, partitioning=partitioners.Rebalance())
     if not chaining or consumer.chaining != "chain" or producer.chaining == "never":
-        return replace(edge, partitioning=partitioners.Forward())
+        return _forward(edge, degrees, degree)
     return edge
 
 

@@ -170,6 +170,7 @@ class StreamExecutionEnvironment(JobSettings):
             return stream
         timed = stream.assign_timestamps_and_watermarks(watermark_strategy)
         timed._transformation.part_of = stream._transformation
+        timed._transformation.fields["of_source"] = True
         return timed
 
     def add_source(

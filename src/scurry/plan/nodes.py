@@ -121,6 +121,8 @@ class Timestamps(Operator):
     """Assigns timestamps and watermarks."""
 
     strategy: WatermarkStrategy
+    #: whether it is the source's own strategy, which is always applied where the source is read
+    of_source: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

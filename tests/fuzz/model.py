@@ -1,0 +1,310 @@
+"""The model: what Flink gives for a step, computed in plain Python, and what of it is certain.
+
+``apply`` gives the stream of a step, or None if the step cannot stand there: its result would
+depend on something that Flink leaves open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tests.fuzz import model_keyed as keyed
+from tests.fuzz.model_windows import WindowModel, joined_in_windows
+from tests.fuzz.records import CHANGEABLE, MODULUS, Fields
+from tests.fuzz.steps import Step
+from tests.fuzz.streams import MIN, Element, Stream, united
+
+Result = Stream | None
+
+
+def apply(step: Step, streams: list[Stream]) -> Result:
+    """The stream that ``step`` makes of those of the steps before it."""
+    inputs = [streams[number] for number in step.inputs]
+    if any(stream.order == "open" for stream in inputs):
+        return None
+    made: Result = _STEPS[step.op](step, *inputs)
+    if made is not None and step.args.get("chain"):
+        return _move(step, made)
+    return made
+
+
+def _source(step: Step) -> Result:
+    streams = [
+        Stream(_stamped(((record, record[1]) for record in part), step), shape=step["shape"])
+        for part in step["partitions"]
+    ]
+    if step["strategy"] is None:
+        streams = [
+            stream.but(
+                elements=tuple(Element(e.record, None) for e in stream.elements), timed=False
+            )
+            for stream in streams
+        ]
+    return streams[0] if len(streams) == 1 else united(streams).but(siblings=False)
+
+
+def _stamped(records: Iterable[tuple[Fields, int]], step: Step) -> tuple[Element, ...]:
+    """Records with timestamps, and the watermarks that the step's strategy makes of these."""
+    kind, bound = step["strategy"] or ("bounded", 0)
+    watermark, made = MIN, []
+    for record, ts in records:
+        made.append(Element(record, ts, watermark))
+        if kind == "bounded" or record[2] % 2 == 0:
+            watermark = max(watermark, ts - bound - 1)
+    return tuple(made)
+
+
+def _each(stream: Stream, change: Callable[[Fields], Iterable[Fields]], **traits: Any) -> Stream:
+    made = tuple(
+        Element(record, element.ts, element.wm)
+        for element in stream.elements
+        for record in change(element.record)
+    )
+    return stream.but(elements=made, **traits)
+
+
+def _map(step: Step, stream: Stream) -> Result:
+    added = _each(
+        stream, lambda r: [(r[0], r[1], (r[2] + step["add"]) % MODULUS)], shape=step["shape"]
+    )
+    if step["how"] == "in place":
+        return added.but(shape=stream.shape) if stream.shape in CHANGEABLE else None
+    if step["how"] == "unordered":
+        return added.freed()
+    if step["how"] == "columns":
+        return (
+            added.but(shape="typed row") if stream.shape in ("typed row", "typed tuple") else None
+        )
+    return added
+
+
+def _filter(step: Step, stream: Stream) -> Result:
+    return _each(stream, lambda r: [r] if r[2] % 3 != step["without"] else [])
+
+
+def _flat_map(step: Step, stream: Stream) -> Result:
+    def copies(record: Fields) -> Iterable[Fields]:
+        k, t, v = record
+        for number in range(v % 3):
+            yield (k + number * step["spread"]) % 4, t, (v + number) % MODULUS
+
+    made = _each(stream, copies, siblings=True, shape=step["shape"])
+    return _rekeyed(made) if step["spread"] else made
+
+
+def _rekey(step: Step, stream: Stream) -> Result:
+    made = _each(stream, lambda r: [((r[0] + r[2]) % 4, r[1], r[2])], shape=step["shape"])
+    return _rekeyed(made)
+
+
+def _rekeyed(stream: Stream) -> Stream:
+    """Records have other keys now, and the ties between keys are ties within keys."""
+    if stream.order == "line":
+        return stream.but(together=stream.ingress)
+    return stream.freed()
+
+
+def _split(step: Step, stream: Stream) -> Result:
+    aside = _each(stream, lambda r: [r] if r[2] % 2 else [])
+    return _each(stream, lambda r: [] if r[2] % 2 else [r]).but(aside=aside)
+
+
+def _aside(step: Step, stream: Stream) -> Result:
+    return stream.aside
+
+
+def _stamp(step: Step, stream: Stream) -> Result:
+    if not stream.timed:
+        return None
+    made = tuple(
+        Element((e.record[0], e.ts or 0, e.record[2]), e.ts, e.wm) for e in stream.elements
+    )
+    return stream.but(elements=made, shape=step["shape"])
+
+
+def _move(step: Step, stream: Stream) -> Result:
+    moved = stream.but(together=False, ingress=False)
+    return moved.freed() if stream.siblings else moved
+
+
+def _union(step: Step, *streams: Stream) -> Result:
+    return united(list(streams)) if len({stream.timed for stream in streams}) == 1 else None
+
+
+def _retime(step: Step, stream: Stream) -> Result:
+    """Another strategy in the middle. Behind a hop each slot has a strategy of its own, so there
+    only what is on time in any case is certain."""
+    if stream.order != "line":
+        return None
+    stamped = _stamped(((e.record, e.record[1]) for e in stream.elements), step)
+    made = stream.but(elements=stamped, timed=True)
+    if stream.ingress:
+        return made
+    if stream.siblings or not made.on_time or step["strategy"][0] != "bounded":
+        return None
+    return made.but(order="key") if stream.together else made.freed()
+
+
+def _numbered(step: Step, stream: Stream) -> Result:
+    if stream.order != "line" or (stream.siblings and not stream.ingress):
+        return None
+    made = keyed.numbered(stream)
+    return stream.but(elements=made, shape=step["shape"], ingress=False, together=True)
+
+
+def _keyed(step: Step, stream: Stream, elements: tuple[Element, ...], **traits: Any) -> Stream:
+    """Results of a keyed step that emits at most one record for each, in its place."""
+    order = "line" if stream.order == "line" and not stream.siblings else "key"
+    return stream.but(
+        **{"elements": elements, "order": order, "together": True, "ingress": False, **traits}
+    )
+
+
+def _running(step: Step, stream: Stream) -> Result:
+    if not stream.ordered:
+        return None
+    return _keyed(step, stream, keyed.running(stream), shape=step["shape"])
+
+
+def _reduce(step: Step, stream: Stream) -> Result:
+    return _keyed(step, stream, keyed.reducing(stream)) if stream.ordered else None
+
+
+def _count_window(step: Step, stream: Stream) -> Result:
+    if not stream.ordered:
+        return None
+    return _keyed(step, stream, keyed.counted(stream, step["size"]), timed=False)
+
+
+def _changing(step: Step, stream: Stream) -> Result:
+    if not stream.ordered or stream.shape not in CHANGEABLE:
+        return None
+    return _keyed(step, stream, keyed.changing(stream), order="key", siblings=True)
+
+
+def _totals(step: Step, stream: Stream) -> Result:
+    """The running sums of a key, in any order: from one to the next, each value once."""
+    return stream.but(order="open", verdict="totals")
+
+
+def _audit(step: Step, stream: Stream) -> Result:
+    """Every record goes into its window, or aside; into its window if even its own partition's
+    watermark has not passed that."""
+    if not stream.timed:
+        return None
+    made = []
+    for (k, _, v), ts, wm in stream.elements:
+        assert ts is not None
+        last = ts // step["size"] * step["size"] + step["size"] - 1
+        made.append(Element((k, last, v), ts, wm))
+    return stream.but(elements=tuple(made), order="open", verdict="audit")
+
+
+def _by_timers(step: Step, stream: Stream, elements: tuple[Element, ...]) -> Stream:
+    made = _keyed(step, stream, elements, order="key", shape=step["shape"])
+    return made.but(siblings=not stream.on_time)
+
+
+def _decided(stream: Stream) -> bool:
+    """Whether an operator with timers gives the same for any order that Flink allows."""
+    return stream.timed and (stream.ordered or stream.on_time)
+
+
+def _sorting(step: Step, stream: Stream) -> Result:
+    return _by_timers(step, stream, keyed.sorting(stream)) if _decided(stream) else None
+
+
+def _delaying(step: Step, stream: Stream) -> Result:
+    if not _decided(stream):
+        return None
+    return _by_timers(step, stream, keyed.delaying(stream, step["delay"]))
+
+
+def _window(step: Step, stream: Stream) -> Result:
+    sensitive = step["trigger"] is not None or step["function"] in ("in order", "sum", "fold")
+    session = step["assigner"][0] == "session"
+    certain = stream.ordered and not (session and step["function"] in ("in order", "sum", "fold"))
+    if step["all"]:
+        certain = certain and stream.order == "line" and not stream.siblings
+        sensitive = sensitive or not stream.on_time
+    if not _decided(stream) or (sensitive and not certain):
+        return None
+    if step["function"] == "sum" and stream.shape not in ("tuple", "typed tuple", "typed row"):
+        return None
+    if step["function"] == "built-in" and (
+        stream.shape not in ("tuple", "typed tuple", "typed row") or step["all"]
+    ):
+        return None
+    results, late = WindowModel(step).run(stream)
+    kept = step["function"] == "sum"
+    made = _by_timers(step, stream, results)
+    aside = _keyed(step, stream, late)
+    return made.but(shape=stream.shape if kept else step["shape"], aside=aside)
+
+
+def _connect(step: Step, left: Stream, right: Stream) -> Result:
+    if not (left.meets and right.meets):
+        return None
+    made = keyed.sorting_both(left, right)
+    return Stream(made, "key", shape=step["shape"], ingress=False)
+
+
+def _broadcast(step: Step, stream: Stream, rules: Stream) -> Result:
+    if not (stream.meets and rules.meets):
+        return None
+    return Stream(keyed.ruled(stream, rules), "key", shape=step["shape"], ingress=False)
+
+
+def _interval_join(step: Step, left: Stream, right: Stream) -> Result:
+    if not (left.meets and right.meets):
+        return None
+    lower, upper = step["between"]
+    found = keyed.pairs(left, right, lambda one, other: lower <= other - one <= upper)
+    made = keyed.in_time((keyed.paired(a, b), max(a.ts or 0, b.ts or 0)) for a, b in found)
+    return _joined(made, step)
+
+
+def _window_join(step: Step, left: Stream, right: Stream) -> Result:
+    if not (left.meets and right.meets):
+        return None
+    size = step["size"]
+    found = joined_in_windows(left, right, size)
+    made = keyed.in_time(
+        (keyed.paired(a, b), (a.ts or 0) // size * size + size - 1) for a, b in found
+    )
+    return _joined(made, step)
+
+
+def _joined(elements: tuple[Element, ...], step: Step) -> Stream:
+    made = Stream(elements, "free", shape=step["shape"], ingress=False, siblings=True)
+    return made.freed()
+
+
+_STEPS: dict[str, Callable[..., Result]] = {
+    "source": _source,
+    "map": _map,
+    "filter": _filter,
+    "flat_map": _flat_map,
+    "rekey": _rekey,
+    "split": _split,
+    "aside": _aside,
+    "stamp": _stamp,
+    "move": _move,
+    "union": _union,
+    "retime": _retime,
+    "numbered": _numbered,
+    "running": _running,
+    "reduce": _reduce,
+    "count_window": _count_window,
+    "changing": _changing,
+    "totals": _totals,
+    "audit": _audit,
+    "sorting": _sorting,
+    "delaying": _delaying,
+    "window": _window,
+    "connect": _connect,
+    "broadcast": _broadcast,
+    "interval_join": _interval_join,
+    "window_join": _window_join,
+}
