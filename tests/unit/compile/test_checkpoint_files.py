@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -179,3 +180,12 @@ def test_a_garbled_epoch_or_plan(tmp_path: Path) -> None:
     plan.mkdir()
     with pytest.raises(StateError, match=re.escape(f"{plan / '_after.json'} cannot be read")):
         directory.pending_plan(7)
+
+
+def test_a_checkpoint_of_another_format_is_refused(tmp_path: Path) -> None:
+    JobDirectory(str(tmp_path)).prepare(job())
+    marker = tmp_path / "job.json"
+    described = json.loads(marker.read_bytes())
+    marker.write_text(json.dumps({**described, "version": 3}))
+    with pytest.raises(StateError, match="has format 3; this version of Scurry reads and writes"):
+        JobDirectory(str(tmp_path))

@@ -10,7 +10,12 @@ from typing import Any
 import pytest
 
 from scurry.common import Time, WatermarkStrategy
-from scurry.datastream import StreamExecutionEnvironment
+from scurry.datastream import (
+    KeyedProcessFunction,
+    ProcessFunction,
+    StreamExecutionEnvironment,
+)
+from scurry.datastream.connectors.number_seq import NumberSequenceSource
 from scurry.datastream.data_stream import DataStream
 from scurry.datastream.functions import CheckpointedFunction, MapFunction
 from scurry.datastream.state import ListStateDescriptor
@@ -154,3 +159,40 @@ def test_channels_that_no_longer_exist_are_forgotten() -> None:
     assert exit_of_union + "0" not in summed_from
     assert [exit_of_sums + slot in highest_from for slot in "012"] == [True, True, False]
     assert exit_name("summed", "tag", 0) + "0" not in highest_from
+
+
+@pytest.mark.parametrize("parallelism", [1, 2, 3])
+def test_a_source_keeps_its_strategy_where_chains_are_broken(parallelism: int) -> None:
+    """The strategy belongs to the source: a slot without a partition must not hold time back."""
+    env = environment(parallelism).disable_operator_chaining()
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+        lambda number, _: number * 10
+    )
+    source = env.from_source(NumberSequenceSource(0, 9), strategy, "numbers").set_parallelism(1)
+    seen = source.key_by(lambda number: 0).process(Watermarks())
+    # after each number the watermark is one below its timestamp, whichever slot it went through
+    assert [mark for mark in collect_local(seen, cuts=1) if mark > 0][:3] == [9, 19, 29]
+
+
+@pytest.mark.parametrize("parallelism", [1, 2])
+def test_a_chain_broken_behind_one_reader_uses_all_slots(parallelism: int) -> None:
+    env = environment(parallelism)
+    numbers = env.from_collection(range(8)).process(Slot()).start_new_chain()
+    assert set(collect_local(numbers)) == set(range(parallelism))
+
+
+class Watermarks(KeyedProcessFunction):
+    """Says the watermark before each element."""
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        yield ctx.timer_service().current_watermark()
+
+
+class Slot(ProcessFunction):
+    """Says which instance an element went through."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.slot = runtime_context.get_index_of_this_subtask()
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        yield self.slot
