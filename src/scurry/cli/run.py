@@ -99,6 +99,14 @@ def as_script(
     default=None,
     help="Show how far jobs are, on stderr; by default if that is a terminal.",
 )
+@click.option(
+    "-n",
+    "--allow-non-restored-state",
+    "--allowNonRestoredState",
+    "drop_state",
+    is_flag=True,
+    help="Start from a checkpoint that holds state which no operator takes over, and drop that.",
+)
 @click.option("--traceback", "full", is_flag=True, help="Show the traceback of every error.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -107,6 +115,7 @@ def run(
     conf: dict[str, str],
     parallelism: int | None,
     progress: bool | None,
+    drop_state: bool,
     full: bool,
     file: Path,
     arguments: tuple[str, ...],
@@ -116,6 +125,11 @@ def run(
     Options of scurry stand before FILE; all that follows FILE belongs to the program.
     """
     script = file.resolve()
+    if drop_state:
+        # imported here, because other commands start faster without it
+        from scurry.common.state_recovery import IGNORE_UNCLAIMED_STATE
+
+        conf = {**conf, IGNORE_UNCLAIMED_STATE: "true"}
     variables = settings(master, parallelism, conf)
     wanted = sys.stderr.isatty() if progress is None else progress
     with (

@@ -14,6 +14,11 @@ from scurry.functions.dead_letters import DEAD_LETTER
 from scurry.functions.sink import AT_LEAST_ONCE, EXACTLY_ONCE
 from scurry.plan.nodes import Operator, Sink, Source, TwoInputs
 
+_WHY = (
+    'Operators marked "keeps state" are found again after a restart by their uid, and an automatic '
+    "uid may change when the program does: give each a uid of its own, .uid('a name')."
+)
+
 
 def explain(job: CompiledJob) -> str:
     """A plain-text picture of ``job``."""
@@ -27,7 +32,14 @@ def explain(job: CompiledJob) -> str:
     for node in job.graph.operators:
         if isinstance(node, Source):
             _draw(job, node, None, "", lines, drawn)
+    if any(_unnamed(node) for node in job.graph.operators):
+        lines.append(_WHY)
     return "\n".join(lines)
+
+
+def _unnamed(node: Operator) -> bool:
+    """Whether an operator keeps something under a uid that the user did not choose."""
+    return node.stateful and node.uid is None
 
 
 def describe_plan(job: CompiledJob) -> str:
@@ -39,6 +51,7 @@ def describe_plan(job: CompiledJob) -> str:
             {
                 "id": job.uids[node],
                 "type": node.name,
+                "stateful": node.stateful,
                 "stage": job.layout.places[node],
                 "lane": job.lane(node),
                 "parallelism": job.layout.parallelism[node],
@@ -95,7 +108,8 @@ def _describe(job: CompiledJob, node: Operator) -> str:
     where = f"stage {place}" if place else "ingress"
     uid = job.uids[node]
     parts = [
-        f"{node.name}  (uid {uid}{'' if node.uid else ', automatic'}; {where}; "
+        f"{node.name}  (uid {uid}{'' if node.uid else ', automatic'}"
+        f"{', keeps state: call .uid(...)' if _unnamed(node) else ''}; {where}; "
         f"{job.lane(node)}; "
         f"parallelism {job.layout.parallelism[node]}"
     ]

@@ -12,14 +12,15 @@ from scurry.compile.combining import with_combiners
 from scurry.compile.operators import make_for, vectorised
 from scurry.compile.poison import route_dead_letters
 from scurry.compile.stages import Layout, lay_out
-from scurry.compile.uids import assign_uids
+from scurry.compile.uids import Naming, assign_uids, fingerprint
 from scurry.functions.dead_letters import DEAD_LETTER, FAIL
 from scurry.functions.sink import EXACTLY_ONCE
 from scurry.plan.graph import Graph
-from scurry.plan.nodes import Node, Operator, Source, Timestamps
+from scurry.plan.nodes import Node, Operator, Sink, Source, Timestamps
 from scurry.runtime.event_time import mark_cell
 from scurry.runtime.specs import JobSpec, OperatorSpec, SourceSpec, Wire
 from scurry.state.backends import StateSettings
+from scurry.state.inventory import Inventory, OperatorRecord
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,8 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
     graph = route_dead_letters(graph, settings.on_error)
     batch = _is_batch(graph, settings.mode)
     check_program(graph, settings.max_parallelism)
-    uids = assign_uids(graph)
+    naming = assign_uids(graph)
+    uids = naming.uids
     layout = lay_out(graph, settings.parallelism, settings.chaining)
     if settings.vectorised and settings.combining:
         layout = with_combiners(layout, graph)
@@ -113,8 +115,31 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
             "guarantee": settings.guarantee,
         },
         state=settings.state,
+        inventory=_inventory(graph, naming),
     )
     return CompiledJob(graph, layout, uids, spec, settings.vectorised)
+
+
+def _inventory(graph: Graph, naming: Naming) -> Inventory:
+    """Which operators keep something from one micro-batch to the next."""
+    return {
+        naming.uids[node]: OperatorRecord(
+            layout=node.state_layout,
+            name=node.name,
+            location=node.location,
+            family=naming.families.get(node, ""),
+            fingerprint=fingerprint(node),
+            states=_kept_outside(node),
+        )
+        for node in graph.operators
+        if node.stateful
+    }
+
+
+def _kept_outside(node: Operator) -> dict[str, str]:
+    """What a sink will write later, and keeps somewhere else than in the checkpoint."""
+    kept = node.sink.keeps_back if isinstance(node, Sink) else ""
+    return {kept: ""} if kept else {}
 
 
 def _is_batch(graph: Graph, mode: str) -> bool:

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from scurry.functions.source import ReadPlan, SourceEnumerator
+from scurry.runtime.event_time import cells_of
 from scurry.runtime.ingress import PartitionPlan, TaskPlan
 from scurry.runtime.report import OperatorReport
 from scurry.runtime.specs import JobSpec
+from scurry.state.inventory import OPERATOR_STATE, Inventory, described
 from scurry.state.operator_state import Encoded, redistribute
 
 
@@ -70,6 +72,19 @@ class OperatorStates(msgspec.Struct):
                 self.states[uid] = {f"0:{at}": states for at, states in enumerate(dealt)}
                 self.tokens = {f"0:{at}": f"dealt {at}" for at in range(tasks)}
 
+    def forget(self, by_stage: Mapping[int, Collection[str]]) -> None:
+        """Drop the states that operators have in some stages."""
+        for stage, uids in by_stage.items():
+            for uid in uids:
+                for held in (self.states.get(uid, {}), self.unions.get(uid, {})):
+                    for place in [place for place in held if int(place.split(":")[0]) == stage]:
+                        del held[place]
+
+    def keep(self, uids: Container[str]) -> None:
+        """Drop the states of all operators but these."""
+        self.states = {uid: held for uid, held in self.states.items() if uid in uids}
+        self.unions = {uid: held for uid, held in self.unions.items() if uid in uids}
+
     def unite(self) -> None:
         """The number of tasks changes: put the union lists of all tasks of a stage together, in
         the hands of its first one, which is there whatever their number is. Everybody is given
@@ -98,6 +113,8 @@ class Epoch(msgspec.Struct):
     operators: OperatorStates = msgspec.field(default_factory=OperatorStates)
     #: the parallelism that each source was first read with: what its positions mean depends on it
     splits: dict[str, int] = {}
+    #: whose state there is, and which
+    inventory: Inventory = {}
 
 
 def rescaled(epoch: Epoch, job: JobSpec) -> Epoch:
@@ -108,10 +125,42 @@ def rescaled(epoch: Epoch, job: JobSpec) -> Epoch:
     return made
 
 
+def after_forgetting(epoch: Epoch, job: JobSpec) -> Epoch:
+    """``epoch`` without what ``job`` drops in its first micro-batch."""
+    made: Epoch = msgspec.json.decode(msgspec.json.encode(epoch), type=Epoch)
+    by_stage = job.forgetting.by_stage
+    sources = by_stage.get(0, frozenset())
+    made.positions = {uid: at for uid, at in made.positions.items() if uid not in sources}
+    made.splits = {uid: count for uid, count in made.splits.items() if uid not in sources}
+    made.partitions = [state for state in made.partitions if state.source not in sources]
+    made.finished = [uid for uid in made.finished if uid not in sources]
+    made.operators.forget(by_stage)
+    for uid, record in made.inventory.items():
+        record.forget({stage for stage, uids in by_stage.items() if uid in uids})
+    return made
+
+
+def planned_for(tasks: Sequence[TaskPlan], job: JobSpec) -> list[TaskPlan]:
+    """``tasks``, planned by the program before ``job``, without what ``job`` does not know or drops
+    in its first micro-batch."""
+    gone = job.forgetting.by_stage.get(0, frozenset())
+    sources = {source.uid for source in job.sources} - gone
+    dropped = frozenset[str]().union(*job.forgetting.by_stage.values())
+    operators, united = job.operators.keys() - gone, job.operators.keys() - dropped
+    return [
+        msgspec.structs.replace(
+            task,
+            partitions=[part for part in task.partitions if part.source in sources],
+            states={uid: held for uid, held in task.states.items() if uid in operators},
+            unions={uid: held for uid, held in task.unions.items() if uid in united},
+        )
+        for task in tasks
+    ]
+
+
 def deal_again(tasks: Sequence[TaskPlan], job: JobSpec, after: Epoch) -> list[TaskPlan]:
     """The plan of a micro-batch that reads what ``tasks`` do, by the tasks that ``job`` has."""
-    known = {source.uid for source in job.sources}
-    partitions = [p for task in tasks for p in task.partitions if p.source in known]
+    partitions = [p for task in planned_for(tasks, job) for p in task.partitions]
     first = tasks[0]
     return _tasks_of(job, first.batch, first.now, partitions, first.final, after.operators)
 
@@ -164,20 +213,43 @@ class BatchPlanner:
         self._wake: int | None = None
         self._warned: set[str] = set()
         self._operators = OperatorStates()
+        self._inventory: Inventory = {
+            uid: msgspec.structs.replace(record, states=dict(record.states), stages=[])
+            for uid, record in job.inventory.items()
+        }
         if epoch is not None:
-            self._now, self._wake = epoch.now, epoch.wake
-            self._operators = epoch.operators
-            self._operators.fit(job.ingress_tasks)
-            self._positions = dict(epoch.positions)
-            known = set(self._enumerators)
-            self._partitions = {
-                (p.source, p.partition): p for p in epoch.partitions if p.source in known
-            }
-            self._finished = set(epoch.finished)
-            self._announced_end = self._finished >= set(self._enumerators)
+            self._resume(epoch)
         for uid, enumerator in self._enumerators.items():
             if uid not in self._positions:
                 self._positions[uid] = enumerator.initial_position()
+
+    def _resume(self, epoch: Epoch) -> None:
+        """Go on where ``epoch`` says, with what this program has of it."""
+        self._now, self._wake = epoch.now, epoch.wake
+        self._operators = epoch.operators
+        self._operators.keep(self._job.operators)
+        self._operators.fit(self._job.ingress_tasks)
+        known = self._enumerators
+        self._positions = {uid: at for uid, at in epoch.positions.items() if uid in known}
+        self._partitions = {
+            (p.source, p.partition): p for p in epoch.partitions if p.source in known
+        }
+        for state in self._partitions.values():
+            state.cells = cells_of(self._job.operators, state.cells)
+        for uid in self._inventory.keys() & epoch.inventory.keys():
+            before = epoch.inventory[uid]
+            for stage in before.stages:
+                self._inventory[uid].add(stage, before.states)
+        self._finished = {uid for uid in epoch.finished if uid in known and not self._goes_on(uid)}
+        for state in self._partitions.values():
+            if state.source in epoch.finished and state.source not in self._finished:
+                state.ended = False
+        self._announced_end = self._finished >= known.keys()
+
+    def _goes_on(self, uid: str) -> bool:
+        """Whether a source that had ended has not, by what the program now says."""
+        source = next(source.source for source in self._job.sources if source.uid == uid)
+        return self._enumerators[uid].goes_on(self._positions[uid], source.bounded)
 
     @property
     def done(self) -> bool:
@@ -251,6 +323,14 @@ class BatchPlanner:
         """The ingress reports what a partition's cells have become."""
         self._partitions[source, partition].cells = cells
 
+    def take_inventory(self, reports: Sequence[Mapping[str, Any]]) -> None:
+        """The tasks report which states they have written to for the first time."""
+        for report in reports:
+            for table, kind in report["written"].items():
+                uid, _, state = table.partition("\x1f")
+                if uid in self._inventory:
+                    self._inventory[uid].add(report["stage"], described(state, kind))
+
     def take_wishes(self, reports: Sequence[Mapping[str, Any]]) -> None:
         """The tasks report when they want a batch even if there is nothing to read, and what the
         user should be told."""
@@ -264,6 +344,10 @@ class BatchPlanner:
     def remember_operators(self, report: OperatorReport) -> None:
         """A task reports what its operator states have become."""
         self._operators.take(report)
+        for told in (report.states, report.unions):
+            for uid, states in told.items():
+                if uid in self._inventory and states:
+                    self._inventory[uid].add(report.place[0], dict.fromkeys(states, OPERATOR_STATE))
 
     def epoch(self, batch: int) -> Epoch:
         """Where the job stands after ``batch``."""
@@ -276,6 +360,7 @@ class BatchPlanner:
             self._wake,
             operators=self._operators,
             splits=self._splits,
+            inventory=self._inventory,
         )
 
     def observe(self, counters: Mapping[str, int]) -> None:

@@ -30,6 +30,8 @@ Piece = tuple[str, int]
 class CacheSink(Sink):
     """Keeps all records of one run of a job."""
 
+    known_by_uid = False
+
     def __init__(self) -> None:
         self.directory = tempfile.mkdtemp(prefix="scurry-cache-")
         atexit.register(self.delete)

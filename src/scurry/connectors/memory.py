@@ -36,6 +36,8 @@ class BufferWriter(SinkWriter):
 class DriverSink(Sink):
     """Base of the sinks whose records the driver receives, batch by batch."""
 
+    known_by_uid = False
+
     def __init__(self) -> None:
         self._seen = -1
 
@@ -111,6 +113,8 @@ class PrintSink(DriverSink):
 
 class DiscardingSink(Sink):
     """Takes everything and keeps nothing."""
+
+    known_by_uid = False
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
         return _DiscardingWriter()

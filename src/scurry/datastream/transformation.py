@@ -39,6 +39,7 @@ class Transformation:
         self.declared = declared
         self.fields = fields
         self.uid: str | None = None
+        self.named = False
         self.parallelism: int | None = None
         self.max_parallelism: int | None = None
         self.chaining = "chain"
@@ -60,7 +61,7 @@ class Transformation:
     def set_name(self, name: str) -> None:
         """Name the step for people."""
         target = self if self.part_of is None else self.part_of
-        target.name = name
+        target.name, target.named = name, True
 
     def set_uid(self, uid: str) -> None:
         """Name the step for good."""
@@ -116,6 +117,7 @@ def freeze(
                 chaining=step.chaining,
                 description=step.description,
                 on_error=step.on_error,
+                named=step.named,
                 **step.fields,
             )
         return made[step]

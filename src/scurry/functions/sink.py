@@ -109,6 +109,11 @@ class Sink(ABC):
     """A sink as the program names it; it is pickled and sent to the workers."""
 
     guarantee: str = EXACTLY_ONCE
+    #: Whether the sink knows by its uid, after a restart, what it has written.
+    known_by_uid: bool = True
+    #: What the sink keeps back from one micro-batch to the next and will write later, in words,
+    #: empty for nothing. A program that no longer has such a sink loses it, so it has to say so.
+    keeps_back: str = ""
 
     def guarantee_in(self, promised: str) -> str:
         """What this sink guarantees in a job that promises ``promised``. A sink whose writers work

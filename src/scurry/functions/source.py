@@ -76,6 +76,12 @@ class SourceEnumerator(ABC):
         """What to read from ``position`` on, about ``max_records`` at most; a plan without ranges
         that is not finished means "nothing new yet"."""
 
+    def goes_on(self, position: Json, bounded: bool) -> bool:
+        """Called when a job resumes, for a source that had ended at ``position``: whether there may
+        be more to read, because the program now says another end, or none. ``bounded`` is what the
+        source says of itself now."""
+        return not bounded
+
     def partitions(self) -> list[str]:
         """The partitions known so far. Naming one before it has records holds the job's watermark
         back until it does."""
@@ -107,6 +113,12 @@ class Source(ABC):
     as_tuples: bool = False
     #: The side outputs of the source's stream.
     side_outputs: tuple[OutputTag, ...] = ()
+
+    @property
+    def position_form(self) -> str:
+        """Names the form of the enumerator's positions. A job that resumes refuses a position of
+        another form; by default each class of sources has a form of its own."""
+        return type(self).__name__
 
     @property
     def type_info(self) -> TypeInformation | None:

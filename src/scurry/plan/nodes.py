@@ -2,13 +2,16 @@
 
 Some nodes are operators, something that runs. Others only say how records get from one operator to
 the next: :class:`KeyBy`, :class:`Partition`, :class:`Union`, :class:`SideOutput`.
+
+Each operator class says what its operators *keep* from one micro-batch to the next. What is kept is
+found again by the operator's uid after a restart, and read as the class wrote it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from scurry.common.type_information import TypeInformation
 from scurry.common.watermark_strategy import WatermarkStrategy
@@ -19,6 +22,7 @@ from scurry.functions.broadcast import (
     BroadcastProcessFunction,
     KeyedBroadcastProcessFunction,
 )
+from scurry.functions.checkpointed import CheckpointedFunction
 from scurry.functions.co_process import CoProcessFunction, KeyedCoProcessFunction
 from scurry.functions.joins import ProcessJoinFunction
 from scurry.functions.output_tag import OutputTag
@@ -55,18 +59,52 @@ class Node:
     description: str = ""
     #: "fail" or "dead-letter", None for what the job says
     on_error: str | None = None
+    #: whether the user chose ``name``
+    named: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Operator(Node):
     """A node that runs."""
 
+    #: how operators of this class lay out what they keep
+    layout: ClassVar[str] = "function"
+    #: whether operators of this class always keep something
+    keeps: ClassVar[bool] = False
+
+    @property
+    def state_layout(self) -> str:
+        """How what is kept is laid out: an operator of another layout cannot read it."""
+        return self.layout
+
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """The user's functions, those inside adapters included."""
+        return _with_inner(getattr(self, "function", None))
+
+    @property
+    def stateful(self) -> bool:
+        """Whether the operator keeps something that must be found again after a restart."""
+        return self.keeps or any(isinstance(f, CheckpointedFunction) for f in self.functions)
+
+
+def _with_inner(*functions: Any) -> tuple[Any, ...]:
+    found = [f for f in functions if f is not None]
+    inner = (getattr(f, "function", None) for f in found)
+    return (*found, *(f for f in inner if f is not None))
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Source(Operator):
     """Reads records."""
 
+    keeps: ClassVar[bool] = True
+
     source: sources.Source
+
+    @property
+    def state_layout(self) -> str:
+        return f"source {self.source.position_form}"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -129,12 +167,17 @@ class Timestamps(Operator):
 class KeyedProcess(Operator):
     """A process function with state and timers per key."""
 
+    keeps: ClassVar[bool] = True
+
     function: KeyedProcessFunction
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Reduce(Operator):
     """A rolling reduce per key."""
+
+    layout: ClassVar[str] = "reduce"
+    keeps: ClassVar[bool] = True
 
     function: ReduceFunction
 
@@ -155,12 +198,16 @@ class CoProcess(TwoInputs):
 class KeyedCoProcess(TwoInputs):
     """A function with a method for each input, and state and timers per key."""
 
+    keeps: ClassVar[bool] = True
+
     function: CoProcessFunction | KeyedCoProcessFunction
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BroadcastProcess(TwoInputs):
     """A function over a stream without keys and a broadcast stream, the second input."""
+
+    keeps: ClassVar[bool] = True
 
     function: BroadcastProcessFunction
     descriptors: tuple[MapStateDescriptor, ...]
@@ -170,6 +217,8 @@ class BroadcastProcess(TwoInputs):
 class KeyedBroadcastProcess(TwoInputs):
     """A function over a keyed stream and a broadcast stream, the second input."""
 
+    keeps: ClassVar[bool] = True
+
     function: KeyedBroadcastProcessFunction
     descriptors: tuple[MapStateDescriptor, ...]
 
@@ -178,12 +227,22 @@ class KeyedBroadcastProcess(TwoInputs):
 class Window(Operator):
     """Windows of each key: assigner, trigger and functions."""
 
+    layout: ClassVar[str] = "window"
+    keeps: ClassVar[bool] = True
+
     windowing: WindowSpec
+
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        return _with_inner(self.windowing.incremental, self.windowing.function)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class IntervalJoin(TwoInputs):
     """Joins elements of equal keys: right ones ``lower`` to ``upper`` ms after left ones."""
+
+    layout: ClassVar[str] = "interval-join"
+    keeps: ClassVar[bool] = True
 
     function: ProcessJoinFunction
     lower: int
@@ -196,7 +255,13 @@ class IntervalJoin(TwoInputs):
 class Sink(Operator):
     """Writes records."""
 
+    layout: ClassVar[str] = "sink"
+
     sink: sinks.Sink
+
+    @property
+    def stateful(self) -> bool:
+        return self.sink.known_by_uid
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -237,15 +302,3 @@ class SideOutput(Node):
     """The side output ``tag`` of an operator."""
 
     tag: str
-
-
-#: Operators whose state must be found again after a restart.
-STATEFUL = (
-    KeyedProcess,
-    Reduce,
-    Window,
-    KeyedCoProcess,
-    BroadcastProcess,
-    KeyedBroadcastProcess,
-    IntervalJoin,
-)

@@ -12,9 +12,7 @@ and each partition of each has a watermark of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from scurry.runtime.specs import JobSpec, OperatorSpec, SourceSpec, Wire
+from scurry.runtime.specs import Wire
 
 _APART = "\x1f"
 
@@ -46,55 +44,3 @@ def numbered(wires: tuple[Wire, ...]) -> list[tuple[int, Wire]]:
     """Wires with the number that each has among those to the same input of the same operator."""
     ends = [(wire.target, wire.port) for wire in wires]
     return [(ends[:at].count(end), wires[at]) for at, end in enumerate(ends)]
-
-
-class KnownChannels:
-    """The channels that lead to one operator of a job.
-
-    A program changes between two starts. The watermark of a channel that no longer exists would
-    hold event time back for ever, so such channels are forgotten.
-    """
-
-    def __init__(self, job: JobSpec, target: str) -> None:
-        self._slots: dict[str, int] = {}
-        self._sources: dict[str, set[str]] = {}
-        for source in job.sources:
-            for spec in _chained_to(job, source):
-                for name in _exits(spec, target):
-                    self._sources.setdefault(name, set()).add(source.uid)
-        for uid in job.hosted:
-            for name in _exits(job.operators[uid], target):
-                self._slots[name] = job.operators[uid].parallelism
-
-    def __contains__(self, channel: object) -> bool:
-        channel = str(channel)
-        slot = slot_of(channel)
-        if slot is not None:
-            return slot < self._slots.get(channel.rpartition("@")[0] + "@", 0)
-        return any(
-            channel.startswith(f"{name}{source}{_APART}")
-            for name, sources in self._sources.items()
-            for source in sources
-        )
-
-
-def _exits(spec: OperatorSpec | SourceSpec, target: str) -> Iterator[str]:
-    for tag, wires in (("", spec.outputs), *spec.side_outputs.items()):
-        for copy, wire in numbered(wires):
-            if wire.target == target and wire.partitioning is not None:
-                yield exit_name(spec.uid, tag, wire.port, copy)
-
-
-def _chained_to(job: JobSpec, source: SourceSpec) -> Iterator[OperatorSpec | SourceSpec]:
-    """The source, and the operators that run in its task."""
-    reached: list[OperatorSpec | SourceSpec] = [source]
-    seen: set[str] = set()
-    while reached:
-        spec = reached.pop()
-        if spec.uid in seen:
-            continue
-        seen.add(spec.uid)
-        yield spec
-        wires = [spec.outputs, *spec.side_outputs.values()]
-        chained = (wire for part in wires for wire in part if wire.partitioning is None)
-        reached.extend(job.operators[wire.target] for wire in chained)

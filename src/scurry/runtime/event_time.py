@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import pickle
+from collections.abc import Container
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -237,6 +238,12 @@ class TimestampsOperator(Operator):
             return True
         self.context.wake_at(active + patience)
         return False
+
+
+def cells_of(operators: Container[str], cells: dict[str, Any]) -> dict[str, Any]:
+    """The cells of strategies that are among ``operators``; others are of a program that has been
+    changed since. Watermarks are not state: a strategy that is new begins without."""
+    return {name: held for name, held in cells.items() if name.rpartition("|")[0] in operators}
 
 
 def redistribute_cells(slots: list[dict[str, Any]]) -> dict[str, Any]:

@@ -16,10 +16,9 @@ from scurry.common.fault_points import fault_point
 from scurry.common.waiting import Wait, current_board
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK
 from scurry.runtime.blobs import decode_batch
-from scurry.runtime.channels import KnownChannels
 from scurry.runtime.checkpointed import OperatorStates
 from scurry.runtime.envelope import COMBINED, DATA, OPERATORS, TICK, WATERMARK, Envelope
-from scurry.runtime.event_time import Mark
+from scurry.runtime.event_time import Mark, cells_of
 from scurry.runtime.input_gate import Arrival, InputGate
 from scurry.runtime.operator import TaskContext
 from scurry.runtime.report import OperatorReport, Tick, decode_report, decode_tick, encode_report
@@ -54,11 +53,11 @@ class SlotHost:
             parameters=job.parameters,
             operator_states=OperatorStates(store),
             guarantee=job.guarantee,
+            stage=stage,
         )
         self.task = Task(job, self._context)
         for uid in self._heads:
             self.task.add_head(uid)
-        self._known = {uid: KnownChannels(job, uid) for uid in self._heads}
         self._gates: dict[str, InputGate] = {}
         self._opened = False
         self._rebuild_began = 0.0
@@ -102,12 +101,16 @@ class SlotHost:
         self._context.spent(f"state {self.stage}", ended - handled)
         self._context.spent(f"stage {self.stage}", ended - began)
         self._context.gauges["state_entries"] = self.store.entries
+        self._context.written = self.store.take_written()
         yield report(self._context)
         if tick.final:
             self.task.close()
 
     def _begin(self, journal: Journal, tick: Tick) -> None:
         notes = self.store.begin(journal)
+        forgotten = self.job.forgetting.at(tick.batch, self.stage)
+        if forgotten:
+            self.store.drop(forgotten, journal)
         if self._rebuild_began:
             self._rebuild_began = 0.0
             current_board().clear(self)
@@ -137,6 +140,7 @@ class SlotHost:
         operator.begin(gate.current)
         if combined:
             self._context.count(f"in:{uid}", operator.process_combined(combined))
+        gate.keep(ends)
         whole, ports = gate.merge(arrivals, ends)
         arrivals.clear()
         if whole is not None:
@@ -187,8 +191,8 @@ class SlotHost:
         self._gates = {uid: InputGate() for uid in self._heads}
         for uid, kept in held["gates"].items():
             if uid in self._gates:
-                self._gates[uid].restore(kept, self._known[uid])
-        self._context.cells = held["cells"]
+                self._gates[uid].restore(kept)
+        self._context.cells = cells_of(self.task.operators, held["cells"])
 
     def _notes(self) -> bytes:
         gates = {

@@ -8,7 +8,7 @@ others does not hold them back either, until it has caught up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -39,11 +39,18 @@ class InputGate:
         """What must survive until the next micro-batch, as plain data."""
         return [self.current, self.marks, sorted(self.idle), sorted(self.behind)]
 
-    def restore(self, kept: list[Any], known: Container[str]) -> None:
-        """Go on from a snapshot, with the channels that still exist."""
-        self.current = kept[0]
-        self.marks = {channel: mark for channel, mark in kept[1].items() if channel in known}
-        self.idle, self.behind = ({n for n in names if n in known} for names in kept[2:])
+    def restore(self, kept: list[Any]) -> None:
+        """Go on from a snapshot."""
+        self.current, self.marks = kept[0], kept[1]
+        self.idle, self.behind = set(kept[2]), set(kept[3])
+
+    def keep(self, channels: Collection[str]) -> None:
+        """Forget all channels but these: every channel says in every micro-batch how far it is, so
+        one that does not is of a program that has been changed since. Time stays where it is."""
+        if not self.marks.keys() <= set(channels):
+            self.marks = {name: mark for name, mark in self.marks.items() if name in channels}
+            self.idle &= self.marks.keys()
+            self.behind &= self.marks.keys()
 
     @staticmethod
     def redistribute(snapshots: list[list[Any]], renamed: Callable[[str], list[str]]) -> list[Any]:

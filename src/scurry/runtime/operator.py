@@ -63,6 +63,10 @@ class TaskContext:
     operator_states: OperatorStates = field(default_factory=OperatorStates)
     #: what functions count and measure themselves
     metrics: MetricRegistry = field(default_factory=MetricRegistry)
+    #: the stage, 0 for the ingress
+    stage: int = 0
+    #: tables that this task has written to, and what kind of state each is
+    written: dict[str, str] = field(default_factory=dict)
     #: what the user should be told
     warnings: list[str] = field(default_factory=list)
     _warned: set[str] = field(default_factory=set)
@@ -101,6 +105,8 @@ class TaskContext:
             "wake": wake,
             "warnings": warnings,
             "metrics": self.metrics.report(),
+            "stage": self.stage,
+            "written": self.written,
         }
 
 

@@ -107,9 +107,9 @@ def rescale_in_memory(
         gathered = {}
         for slot, head in heads.items():
             numbers = renumbering.get(slot)
-            splitter = Splitter(slot, deal, _appender(shares), numbers, head.runs)
+            splitter = Splitter(slot, deal, _appender(shares), numbers, head.counts)
             for seq in range(head.first, head.next):
-                splitter.take(journals[slot].read(seq))
+                splitter.take(seq, journals[slot].read(seq))
             for group in large_groups(head, journals[slot].runs):
                 splitter.take_group(group)
             splitter.finish()

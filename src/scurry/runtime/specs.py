@@ -5,7 +5,7 @@ The compiler writes these, workers read them. They are pickled once and cached b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from scurry.common.type_information import TypeInformation
 from scurry.functions.sink import EXACTLY_ONCE
 from scurry.functions.source import Source
 from scurry.state.backends import StateSettings
+from scurry.state.inventory import OperatorRecord
 
 if TYPE_CHECKING:
     from scurry.runtime.operator import Operator
@@ -67,6 +68,20 @@ class SourceSpec:
 
 
 @dataclass(frozen=True)
+class Forgetting:
+    """State that a changed program leaves behind: the first micro-batch of the program drops it."""
+
+    #: the number of that micro-batch
+    batch: int = -1
+    #: operators and sources by the stage that holds something of theirs, 0 for the ingress
+    by_stage: Mapping[int, frozenset[str]] = field(default_factory=dict)
+
+    def at(self, batch: int, stage: int) -> frozenset[str]:
+        """Whose state ``stage`` drops in micro-batch ``batch``."""
+        return self.by_stage.get(stage, frozenset()) if batch == self.batch else frozenset()
+
+
+@dataclass(frozen=True)
 class JobSpec:
     """A whole job, ready to run."""
 
@@ -83,6 +98,9 @@ class JobSpec:
     sys_path: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     state: StateSettings = field(default_factory=StateSettings)
+    #: the operators that keep something, sources and sinks included
+    inventory: Mapping[str, OperatorRecord] = field(default_factory=dict)
+    forgetting: Forgetting = field(default_factory=Forgetting)
 
     @property
     def guarantee(self) -> str:
@@ -95,18 +113,27 @@ class JobSpec:
         return max((source.tasks for source in self.sources), default=1)
 
     @property
-    def hosted(self) -> set[str]:
-        """The operators that run in stages, not in the ingress."""
+    def hosted(self) -> dict[str, int]:
+        """The operators that run in stages, and the stage each of them runs in."""
+        return {
+            uid: number
+            for number, heads in enumerate(self.stages, start=1)
+            for uid in self._reached(heads)
+        }
+
+    def runs_in(self, uid: str) -> int:
+        """The stage that an operator or source runs in; 0 is the ingress."""
+        return self.hosted.get(uid, 0)
+
+    def _reached(self, heads: Iterable[str]) -> set[str]:
+        """``heads``, and all that is chained to them."""
         found: set[str] = set()
-        reached = [uid for heads in self.stages for uid in heads]
-        while reached:
-            uid = reached.pop()
+        ahead = list(heads)
+        while ahead:
+            uid = ahead.pop()
             if uid not in found:
                 found.add(uid)
-                spec = self.operators[uid]
-                wires = [spec.outputs, *spec.side_outputs.values()]
-                chained = (wire for part in wires for wire in part if not wire.partitioning)
-                reached.extend(wire.target for wire in chained)
+                ahead.extend(_chained_to(self.operators[uid]))
         return found
 
     @property
@@ -120,3 +147,13 @@ class JobSpec:
             if uid in heads:
                 return number
         raise KeyError(uid)
+
+
+def _chained_to(spec: OperatorSpec | SourceSpec) -> list[str]:
+    """The operators that run in the same task, on the batches of ``spec``."""
+    wires = [spec.outputs, *spec.side_outputs.values()]
+    return [wire.target for part in wires for wire in part if wire.partitioning is None]
+
+
+def _uids(sources: Iterable[SourceSpec]) -> set[str]:
+    return {source.uid for source in sources}

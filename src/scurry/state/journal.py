@@ -59,6 +59,14 @@ class Head(msgspec.Struct, array_like=True):
     runs: dict[str, TableInfo] = {}
     #: runs that are of no more use, with the number of the commit that replaced them
     dead: list[tuple[int, str]] = []
+    #: tables that were dropped, with the first entry of the log that counts for them again
+    gone: dict[str, int] = {}
+
+    def counts(self, seq: int, table: str) -> bool:
+        """Whether what entry ``seq`` says of ``table`` is still true. What the log has of a large
+        table is from before the table was large, and of a dropped one from before it was dropped.
+        """
+        return table not in self.runs and seq >= self.gone.get(table, 0)
 
 
 #: The longest key that a store takes.

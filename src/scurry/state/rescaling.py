@@ -15,7 +15,7 @@ mean something only together, such as the lists that functions keep beside keys,
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Protocol
@@ -124,10 +124,11 @@ class Splitter:
         deal: Deal,
         write: Callable[[int, bytes], None],
         renumbering: Renumbering | None = None,
-        large: Collection[str] = (),
+        counts: Callable[[int, str], bool] = lambda seq, table: True,
     ) -> None:
+        """``counts`` is :meth:`scurry.state.journal.Head.counts` of the journal's head."""
         self.origin = origin
-        self._large = large
+        self._counts = counts
         self.gathered: Gathered = {}
         self._deal = deal
         self._write = write
@@ -136,10 +137,10 @@ class Splitter:
         self._bytes = 0
         self._ways: dict[str, tuple[Rule | None, Shares]] = {}
 
-    def take(self, blob: bytes) -> None:
-        """The next entry of the journal. What it says of ``large`` tables is out of date."""
+    def take(self, seq: int, blob: bytes) -> None:
+        """The next entry of the journal, and its number."""
         for group in unpack_groups(blob):
-            if group[0] not in self._large:
+            if self._counts(seq, group[0]):
                 self.take_group(group)
 
     def take_group(self, group: Group) -> None:

@@ -6,7 +6,7 @@ If stored data cannot be read any more, the job fails now, not at the first unlu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -53,6 +53,7 @@ class SchemaTable:
         self._codecs: dict[str, RecordCodec] = {}
         self._known: dict[str, bytes | None] = {}
         self._pending: dict[str, bytes] = {}
+        self._gone: set[str] = set()
 
     def open(self, name: str, descriptor: StateDescriptor) -> RecordCodec:
         """The codec of a state, which is now open under ``name``; raises if stored data does not
@@ -80,6 +81,14 @@ class SchemaTable:
         self._codecs[name] = codec
         return codec
 
+    def kind_of(self, name: str) -> str:
+        """What kind of state is open under ``name``, empty if none is."""
+        return self._rows[name].kind if name in self._rows else ""
+
+    def drop(self, names: Iterable[str]) -> None:
+        """States are gone: forget what is written down about them."""
+        self._gone.update(names)
+
     def since(self, name: str) -> int | None:
         """When records of ``name`` without a time count as written."""
         return self._rows[name].since
@@ -97,6 +106,8 @@ class SchemaTable:
     @in_groups
     def changes(self) -> Iterator[Change]:
         """What changed since the last commit, as bytes; to be asked after all tables."""
+        for name in sorted(self._gone - self._rows.keys()):
+            yield TABLE, name.encode(), None
         for name, row in self._rows.items():
             seen = seen_in(row.versions[-1])
             if seen is not None:
@@ -119,6 +130,7 @@ class SchemaTable:
         """The changes are committed."""
         self._known.update(self._pending)
         self._pending.clear()
+        self._gone.clear()
 
     def forget(self) -> None:
         """The store below is no longer what was read."""

@@ -14,7 +14,7 @@ then an attempt that everybody took for dead may still turn out to be the one th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from scurry.common.errors import StateError
@@ -172,6 +172,16 @@ class SlotRecords:
                 self._directory.delete(gone)  # nobody has heard of it yet
             else:
                 self.dead.append((number, gone))
+
+    def drop(self, names: Collection[str]) -> None:
+        """Large tables are gone."""
+        assert self._directory is not None
+        for name in names:
+            self.bulky.discard(name)
+            table = self._tables.pop(name, None)
+            if table is not None:
+                self._changed = True
+                self.dead.extend((self._directory.commit, run) for run in table.info.names)
 
     def take_reaped(self) -> set[str]:
         """The tables in which expired records were left out, since this was last asked."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from itertools import accumulate, chain, compress
 from typing import Any, Protocol, TypeVar, cast
@@ -32,6 +32,7 @@ from scurry.state.journal import (
     pack,
     unpack_groups,
 )
+from scurry.state.schemas import TABLE as SCHEMAS
 from scurry.state.schemas import SchemaTable
 from scurry.state.slot_records import SlotRecords
 from scurry.state.store import Commit, Store
@@ -103,6 +104,13 @@ class SlotStore:
         self._settled = True
         #: entries of the log before this one have left nothing behind
         self._dropped = 0
+        #: the lineage of the local store
+        self._base: bytes | None = None
+        #: tables that are dropped with the next commit
+        self._gone: set[str] = set()
+        #: tables written to by the last commit, and by durable commits before it
+        self._written: set[str] = set()
+        self._told: set[str] = set()
 
     def table(self, uid: str, state: str, bulk: bool = False) -> StateTable:
         """The table of state ``state`` of operator ``uid``; ``bulk`` as for :class:`StateTable`."""
@@ -160,9 +168,15 @@ class SlotStore:
         if self.local.lineage() != expected:
             self._rebuild(journal)
             self.local.begin()
+        self._base = expected
+        self._gone = set()
         if not self._settled or self._held != expected:
             for part in self._everyone():
                 part.forget()
+            self._told = set()
+        else:
+            self._told |= self._written
+        self._written = set()
         self._settled = False
         if self._head is None:
             return b""
@@ -170,6 +184,28 @@ class SlotStore:
             self._dropped = self._head.floor
             journal.drop_before(self._dropped)
         return self._head.notes
+
+    def drop(self, uids: Collection[str], journal: Journal) -> None:
+        """Let go of all that operators have, after ``begin`` and before anything is read.
+
+        Readers find nothing from now on. The local store gets a lineage of its own until the
+        commit: if that never comes about, it is rebuilt, and nothing has happened.
+        """
+        everything = {*self.local.tables(), *self.records.large_tables}
+        self._gone = {name for name in everything if name.partition("\x1f")[0] in uids}
+        if self._gone:
+            lineage = os.urandom(12)
+            while not self.local.apply(Commit(self._base, lineage, (), self._gone)):
+                self._rebuild(journal)
+            self.local.begin()
+            self._base = lineage
+            self.records.drop(self._gone)
+            self.schemas.drop(self._gone)
+
+    def take_written(self) -> dict[str, str]:
+        """The tables that the last commit was the first to write to, as far as this store knows,
+        and of which kind each is."""
+        return {name: self.schemas.kind_of(name) for name in sorted(self._written)}
 
     def holds(self, journal: Journal) -> bool:
         """Whether what is in memory is what the journal says is true."""
@@ -191,8 +227,7 @@ class SlotStore:
         for seq in range(self._head.first, self._head.next):
             step = b"rebuild%d" % seq
             blob = journal.read(seq)
-            # what the log still has of large tables is from before they were
-            changes = [group for group in unpack_groups(blob) if group[0] not in self._head.runs]
+            changes = [g for g in unpack_groups(blob) if self._head.counts(seq, g[0])]
             others, moved, _ = self.records.put(changes, {})
             self.local.apply(Commit(base, step, others, moved))
             base = step
@@ -205,10 +240,11 @@ class SlotStore:
     def commit(self, journal: Journal, notes: bytes) -> int:
         """Write what changed; returns how many bytes that took in the checkpoint."""
         old = self._head or Head(b"", 0, 0, 0, 0, b"")
-        base = self._head.lineage if self._head else None
+        base = self._base
         self.local.verify()
         changes = list(chain.from_iterable(part.changes() for part in self._everyone()))
-        unchanged = not changes and not self.records.changed and notes == old.notes
+        self._written = {name for name, *_ in changes} - self._told - {SCHEMAS}
+        unchanged = not (changes or self._gone or self.records.changed) and notes == old.notes
         if unchanged and self._head is not None:
             self._finish(base)
             return 0
@@ -216,6 +252,7 @@ class SlotStore:
             os.urandom(12),
             *(old.first, old.next, old.snapshot_bytes, old.log_bytes, notes, old.version),
             *(old.cycle, old.cycle_bytes, old.slice_bytes, old.cursor),
+            gone={**old.gone, **dict.fromkeys(self._gone, old.next)},
         )
         fault_point("before-journal")
         changes, moved, written = self.records.put(changes, self._judges())
@@ -227,8 +264,9 @@ class SlotStore:
         for name in self.records.take_reaped():
             self._parts[name].forget()
         outgrown = head.log_bytes > max(self._small_log, _GROWTH * head.snapshot_bytes)
-        if trusted and (head.cycle >= 0 or outgrown or moved):
+        if trusted and (head.cycle >= 0 or outgrown or moved or self._gone):
             written += self._compact(journal, head, changes)
+        head.gone = {name: seq for name, seq in head.gone.items() if seq > head.first}
         head.floor = old.first
         self.records.describe(head)
         if head.runs and head.first == head.next:

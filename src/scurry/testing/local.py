@@ -17,8 +17,9 @@ from typing import Any
 
 import cloudpickle
 
+from scurry.compile.claims import Standing, claim_state
 from scurry.compile.job import CompiledJob
-from scurry.compile.planner import BatchPlanner, Epoch, deal_again, rescaled
+from scurry.compile.planner import BatchPlanner, Epoch, after_forgetting, deal_again, rescaled
 from scurry.datastream.data_stream import DataStream
 from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
 from scurry.functions.sink import CommitterContext
@@ -53,9 +54,9 @@ class LocalJob:
             job.uids[node]: node.sink for node in job.graph.nodes if isinstance(node, SinkNode)
         }
         self._planner = BatchPlanner(job.spec, _PLENTY)
-        identity = uuid.uuid4().hex
+        self._identity = uuid.uuid4().hex
         for uid, sink in self._sinks.items():
-            sink.start(CommitterContext(uid, identity))
+            sink.start(CommitterContext(uid, self._identity))
             sink.recover(0)
         self._journals: dict[tuple[int, int], MemoryJournal] = {}
         self._stores: dict[tuple[int, int], Store] = {}
@@ -117,6 +118,25 @@ class LocalJob:
         self._commit(self._execute())
         return True
 
+    def continue_as(self, job: CompiledJob, allow_non_restored_state: bool = False) -> None:
+        """Restart as ``job``, a changed program, as a job on Spark does on its checkpoint."""
+        before, after = self._job.spec, job.spec
+        if len(before.stages) != len(after.stages):
+            raise ValueError(f"{len(before.stages)} stages cannot become {len(after.stages)}")
+        standing = Standing("memory", self.epoch(), self.batch + 1)
+        after = claim_state(after, standing, allow_non_restored_state)
+        self._sinks = {
+            job.uids[node]: node.sink for node in job.graph.nodes if isinstance(node, SinkNode)
+        }
+        for uid, sink in self._sinks.items():
+            sink.start(CommitterContext(uid, self._identity))
+            sink.recover(self.batch + 1)
+        epoch = after_forgetting(self.epoch(), after)
+        if before.parallelism == after.parallelism:
+            self._go_on(replace(job, spec=after), epoch)
+        else:
+            self._move_to(replace(job, spec=after), rescaled(epoch, after))
+
     def _move_to(self, job: CompiledJob, epoch: Epoch) -> None:
         before, after = self._job.spec, job.spec
         deal = Deal(after.parallelism, after.max_parallelism, after.degrees, rule_of)
@@ -125,11 +145,14 @@ class LocalJob:
             journals = {slot: held[at, slot] for at, slot in sorted(held) if at == stage}
             for slot, journal in enumerate(rescale_in_memory(journals, deal, before.degrees)):
                 self._journals[stage, slot] = journal
+        self._go_on(job, epoch)
+
+    def _go_on(self, job: CompiledJob, epoch: Epoch) -> None:
         self.restart(lose_local_state=True)
         self._planner.close()
         self._job = job
-        self._content = cloudpickle.dumps(replace(after, run_id="local"))
-        self._planner = BatchPlanner(after, _PLENTY, epoch)
+        self._content = cloudpickle.dumps(replace(job.spec, run_id="local"))
+        self._planner = BatchPlanner(job.spec, _PLENTY, epoch)
 
     def _plan(self, max_records: int) -> bool:
         self._planner.max_records = max_records
@@ -215,6 +238,7 @@ class LocalJob:
             elif envelope.kind == REPORT:
                 reports.append(decode_report(envelope.payload))
         self._planner.take_wishes(reports)
+        self._planner.take_inventory(reports)
         self._metrics.take(reports)
         for uid, sink in self._sinks.items():
             sink.commit(self.batch, messages[uid])

@@ -59,6 +59,13 @@ def test_options_reach_the_program_as_environment_variables(tmp_path: Path) -> N
     ]
 
 
+@pytest.mark.parametrize("flag", ["-n", "--allow-non-restored-state", "--allowNonRestoredState"])
+def test_leave_to_drop_state_is_a_configuration_value(tmp_path: Path, flag: str) -> None:
+    before = (flag, "--conf", "a.b=1")
+    conf = shown(tmp_path, "json.loads(os.environ['SCURRY_CONF'])", before=before)
+    assert conf == {"a.b": "1", "execution.state-recovery.ignore-unclaimed-state": "true"}
+
+
 def test_absent_options_set_no_variable(tmp_path: Path) -> None:
     names = "('SCURRY_MASTER', 'SCURRY_PARALLELISM', 'SCURRY_CONF')"
     assert shown(tmp_path, f"[n for n in {names} if n in os.environ]") == []

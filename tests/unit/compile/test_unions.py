@@ -20,7 +20,6 @@ from scurry.datastream.data_stream import DataStream
 from scurry.datastream.functions import CheckpointedFunction, MapFunction
 from scurry.datastream.state import ListStateDescriptor
 from scurry.datastream.window import TumblingEventTimeWindows
-from scurry.runtime.channels import KnownChannels, exit_name, partition_place
 from scurry.testing import ListSink, LocalJob, collect_local
 
 Event = tuple[str, int, int]
@@ -140,25 +139,6 @@ def test_operator_state_behind_a_union_is_that_of_one_function(cuts: int | None)
     left, right = env.from_collection(range(6)), env.from_collection(range(4))
     counted = left.union(right).map(Remember())
     assert collect_local(counted, cuts=cuts, crash=[1], restart=[2]) == list(range(1, 11))
-
-
-def test_channels_that_no_longer_exist_are_forgotten() -> None:
-    """A program changed: the watermark of a channel that is no more must not hold time back."""
-    env = environment(2)
-    left, right = env.from_collection([1]).uid("left"), env.from_collection([2]).uid("right")
-    united = left.union(right).map(lambda n: n).uid("united").key_by(lambda n: n)
-    summed = united.reduce(lambda a, b: a + b).uid("summed").key_by(lambda n: n)
-    summed.reduce(max).uid("highest").print()
-    spec = env._compile(None).spec
-    summed_from, highest_from = KnownChannels(spec, "summed"), KnownChannels(spec, "highest")
-    exit_of_union, exit_of_sums = exit_name("united", "", 0), exit_name("summed", "", 0)
-    for source in ("left", "right"):
-        assert exit_of_union + partition_place(source, "0") in summed_from
-        assert exit_name(source, "", 0) + partition_place(source, "0") not in summed_from
-    assert exit_of_union + partition_place("gone", "0") not in summed_from
-    assert exit_of_union + "0" not in summed_from
-    assert [exit_of_sums + slot in highest_from for slot in "012"] == [True, True, False]
-    assert exit_name("summed", "tag", 0) + "0" not in highest_from
 
 
 @pytest.mark.parametrize("parallelism", [1, 2, 3])

@@ -72,11 +72,11 @@ def test_exactly_once_is_the_default() -> None:
 def test_at_least_once_is_named_and_sinks_write_at_once(text: str) -> None:
     env = environment({"execution.checkpointing.mode": text})
     assert env.get_checkpointing_mode() is CheckpointingMode.AT_LEAST_ONCE
-    env.from_collection([1, 2]).sink_to(Staging())
+    env.from_collection([1, 2]).sink_to(Staging()).uid("staging")
     shown = env.explain()
     assert "output: at-least-once (state: exactly-once)" in shown
     assert "Staging: Writer" in shown
-    assert shown.rstrip().endswith("parallelism 1; at-least-once)")
+    assert shown.splitlines()[2].endswith("parallelism 1; at-least-once)")
     VISIBLE.clear()
     run_local(env)
     assert VISIBLE == [("written", [1, 2]), ("commit", [])]

@@ -21,7 +21,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.query import StreamingQuery
 
 from scurry.common.fault_points import fault_point
-from scurry.compile.planner import BatchPlanner, Epoch
+from scurry.compile.planner import BatchPlanner, Epoch, after_forgetting, planned_for
 from scurry.compile.spark.checkpoint import JobDirectory
 from scurry.compile.spark.progress import Progress, StopWatch
 from scurry.compile.spark.stage_host import StageHost
@@ -122,13 +122,25 @@ class Attempt:
         self._directory.drop_plans_after(self._handled)
         pending = self._directory.pending_plan(self._handled)
         if pending is None:
-            return epoch
+            return None if epoch is None else self._forgetful(epoch)
+        self._revise_plan(pending[0])
         cells = {} if epoch is None else {(p.source, p.partition): p for p in epoch.partitions}
         self._planned, planned = pending
         for partition in planned.partitions:
             before = cells.get((partition.source, partition.partition))
             partition.cells = {} if before is None else before.cells
-        return planned
+        return self._forgetful(planned)
+
+    def _forgetful(self, epoch: Epoch) -> Epoch:
+        """``epoch`` without what the first micro-batch of this program drops, until it has."""
+        dropped = self._handled >= self._spec.forgetting.batch
+        return epoch if dropped else after_forgetting(epoch, self._spec)
+
+    def _revise_plan(self, batch: int) -> None:
+        """Take out of a plan what the program before this one has planned, and this one drops."""
+        if self._handled < self._spec.forgetting.batch:
+            tasks = planned_for(self._directory.tasks_of_plan(batch), self._spec)
+            self._directory.revise_plan(batch, tasks)
 
     def _build(self, trigger: str | None) -> StreamingQuery:
         payload = self._payload
@@ -245,6 +257,7 @@ class Attempt:
             fault_point("between-sinks")
         fault_point("after-sinks")
         self._planner.take_wishes(reports)
+        self._planner.take_inventory(reports)
         self._directory.write_epoch(self._planner.epoch(batch))
         fault_point("after-epoch")
         self._watch.lap("epoch")

@@ -35,6 +35,7 @@ from pathlib import Path
 import msgspec
 
 from scurry.common.errors import ConfigurationError, StateError
+from scurry.compile.claims import Standing
 from scurry.compile.planner import Epoch
 from scurry.runtime.ingress import TaskPlan, decode_plan, encode_plan, plan_file
 from scurry.runtime.specs import JobSpec
@@ -163,13 +164,30 @@ class JobDirectory:
     def _write_identity(self) -> None:
         _write(self._marker, msgspec.json.encode(self.identity))
 
-    def prepare(self, job: JobSpec) -> Identity:
-        """Create the directory, or check that what is there fits ``job``, perhaps after it has
+    def standing(self) -> Standing | None:
+        """Where the checkpoint stands, None if there is none yet."""
+        epoch = self.last_epoch() if self._marker.exists() else None
+        last = -1 if epoch is None else epoch.batch
+        pending = self.pending_plan(last)
+        if pending is not None:
+            # what it does not know of states, because they are written by its own micro-batch,
+            # is not there either
+            epoch = pending[1]
+        if epoch is None:
+            return None
+        return Standing(str(self.root), epoch, last + 1, pending is not None)
+
+    def check(self, job: JobSpec) -> None:
+        """Raise :class:`StateError` if what is there does not fit ``job``, not even after it has
         been rescaled."""
         if self._marker.exists():
             self._read_identity()
             self._check(self.identity, job)
-        else:
+
+    def prepare(self, job: JobSpec) -> Identity:
+        """Create the directory, or check that what is there fits ``job``."""
+        self.check(job)
+        if not self._marker.exists():
             first = Generation(0, job.parallelism, job.degrees, _tasks(job))
             checkpoint_id = uuid.uuid4().hex
             self.identity = Identity(checkpoint_id, job.max_parallelism, len(job.stages), [first])
@@ -258,6 +276,11 @@ class JobDirectory:
             (draft / str(task.task)).write_bytes(encode_plan(task))
         (draft / "_after.json").write_bytes(msgspec.json.encode(after))
         draft.rename(place)
+
+    def revise_plan(self, batch: int, tasks: list[TaskPlan]) -> None:
+        """Replace what tasks read in micro-batch ``batch``, task by task."""
+        for task in tasks:
+            _write(plan_file(str(self.plans), batch, task.task), encode_plan(task))
 
     def drop_plans_after(self, batch: int) -> None:
         """Forget plans that cannot have been executed: those beyond the one after ``batch``."""

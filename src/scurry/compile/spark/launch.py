@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from scurry.common.configuration import Configuration
 from scurry.common.restart_strategy import RestartStrategyConfiguration
+from scurry.common.state_recovery import IGNORE_UNCLAIMED_STATE, IGNORE_UNCLAIMED_STATE_OLDER
 from scurry.compile.job import CompiledJob
 from scurry.compile.restarts import restarts_of
 from scurry.compile.spark.dependencies import provide
@@ -39,6 +40,12 @@ def launch(
         trigger=None if interval is None else f"{interval} milliseconds",
         on_progress=on_progress,
         dependencies=dependencies,
+        allow_non_restored_state=_allows_non_restored_state(configuration),
     )
     running.start()
     return running
+
+
+def _allows_non_restored_state(configuration: Configuration) -> bool:
+    older = configuration.get_boolean(IGNORE_UNCLAIMED_STATE_OLDER, False)
+    return bool(configuration.get_boolean(IGNORE_UNCLAIMED_STATE, older))

@@ -157,9 +157,9 @@ class _SplitTask:
                 write = partial(_append, writers)
                 head, numbers = self._heads[origin], renumbering.get(origin)
                 kept = LogFiles(slot_log(self._home, self._stage, origin))
-                splitter = Splitter(origin, self._deal, write, numbers, head.runs)
+                splitter = Splitter(origin, self._deal, write, numbers, head.counts)
                 while entry is not None and entry[0] == route:
-                    splitter.take(kept.entry(entry[1]))
+                    splitter.take(entry[1], kept.entry(entry[2]))
                     entry = next(entries, None)
                 for group in large_groups(head, slot_runs(self._home, self._stage, origin)):
                     splitter.take_group(group)
@@ -174,8 +174,9 @@ def _append(writers: Sequence[ShareWriter], slot: int, blob: bytes) -> None:
     writers[slot].append(blob)
 
 
-def _entries(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, bytes]]:
-    """Routes and entries, in order."""
+def _entries(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, int, bytes]]:
+    """Routes, numbers and entries, in order."""
     for batch in batches:
         for row in range(batch.num_rows):
-            yield batch.column(0)[row].as_py(), batch.column(2)[row].as_py()
+            route, seq, content = (batch.column(at)[row].as_py() for at in range(3))
+            yield route, seq, content

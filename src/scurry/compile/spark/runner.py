@@ -20,6 +20,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from scurry.common.waiting import Wait
+from scurry.compile.claims import claim_state
 from scurry.compile.job import CompiledJob
 from scurry.compile.restarts import Restarts
 from scurry.compile.spark.attempt import Attempt
@@ -51,6 +52,7 @@ class SparkJob:
         restarts: Restarts | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         dependencies: Dependencies | None = None,
+        allow_non_restored_state: bool = False,
     ) -> None:
         self.progress = Progress()
         self._dependencies = dependencies or NOTHING
@@ -67,6 +69,10 @@ class SparkJob:
             sys_path=tuple(dict.fromkeys(os.path.abspath(entry) for entry in sys.path)),
         )
         self.job_id = self._spec.run_id
+        self._directory.check(self._spec)
+        standing = self._directory.standing()
+        if standing is not None:
+            self._spec = claim_state(self._spec, standing, allow_non_restored_state)
         self._checkpoint_id = self._directory.prepare(self._spec).checkpoint_id
         self._sinks: dict[str, Sink] = {
             job.uids[node]: node.sink for node in job.graph.nodes if isinstance(node, SinkNode)

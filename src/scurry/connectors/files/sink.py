@@ -43,6 +43,7 @@ class FileSink(Sink):
     """Writes records to files below a path; made with :meth:`for_row_format` or
     :meth:`for_bulk_format`."""
 
+    keeps_back = "records of part files that are not complete yet"
     #: one class does for all formats
     BaseBuilder: ClassVar[type[FileSinkBuilder]]
     RowFormatBuilder: ClassVar[type[FileSinkBuilder]]

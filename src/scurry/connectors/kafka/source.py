@@ -105,6 +105,10 @@ class WrappedKafkaSource(Source):
         """What it is."""
 
     @property
+    def position_form(self) -> str:
+        return self._source.position_form
+
+    @property
     def type_info(self) -> TypeInformation | None:
         return self._source.type_info
 
@@ -188,7 +192,8 @@ class KafkaSourceBuilder:
     def set_bounded(
         self, stopping_offsets_initializer: KafkaOffsetsInitializer
     ) -> KafkaSourceBuilder:
-        """End when those offsets are reached; they are determined when the job first starts."""
+        """End when those offsets are reached; they are determined when the job first starts
+        with them."""
         self._bounded = True
         self._stopping = _initializer(stopping_offsets_initializer, "set_bounded")
         return self

@@ -97,6 +97,10 @@ class PostgresSource(Source):
         return f"PostgresSource({self._query!r}, {self._server})"
 
     @property
+    def position_form(self) -> str:
+        return "PostgresSource" if self._column else "PostgresSource, all in one"
+
+    @property
     def type_info(self) -> TypeInformation | None:
         return self._type
 
@@ -229,9 +233,10 @@ class _Growing(SourceEnumerator):
 
     def initial_position(self) -> Json:
         end = self._reader.highest()[0] if self._bounded else None
-        return {"at": self._start, "end": end}
+        return {"at": self._start, "end": end, "bounded": self._bounded}
 
     def plan(self, position: Json, max_records: int) -> ReadPlan:
+        position = self._as_bounded_as_now(position)
         low, end = position["at"], position["end"]
         if self._bounded:
             if end is None or low == end:
@@ -242,6 +247,13 @@ class _Growing(SourceEnumerator):
         if self._bound is None:
             return ReadPlan(position)
         return self._up_to(position, self._bound, max_records)
+
+    def _as_bounded_as_now(self, position: Json) -> Json:
+        """``position``, with the end that the program says now: what is there now, or none."""
+        if position.get("bounded", position["end"] is not None) == self._bounded:
+            return position
+        end = self._reader.highest()[0] if self._bounded else None
+        return {"at": position["at"], "end": end, "bounded": self._bounded}
 
     def _settled(self, low: str | None) -> str | None:
         """A bound above ``low`` below which no row can appear any more, None for now."""
@@ -263,7 +275,7 @@ class _Growing(SourceEnumerator):
         low = position["at"]
         high = self._reader.after(low, bound, max_records)
         finished = self._bounded and high == bound
-        after = {"at": high, "end": position["end"]}
+        after = {**position, "at": high}
         return ReadPlan(after, [ReadRange("0", [low, high])], finished=finished)
 
     def close(self) -> None:

@@ -45,6 +45,7 @@ class RMQSink(Sink):
     """Writes one persistent message for each element; the queue is made if it is not there."""
 
     guarantee = AT_LEAST_ONCE
+    known_by_uid = False
 
     def __init__(
         self,

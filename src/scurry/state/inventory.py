@@ -1,0 +1,75 @@
+"""What a checkpoint holds, by operator: the list that is compared with a program when it starts.
+
+State lies in the slots, where only workers see it. So a slot tells the driver the names of the
+tables it has written to, each once, and the driver keeps them in every epoch, together with who the
+operator is. When a job starts, the driver knows without reading any state whose state there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+OPERATOR_STATE = "operator state"
+#: Words for the tables that operators keep for themselves, by how their names begin.
+_OWN_TABLES = {
+    "#event-timers": "timers of event time",
+    "#processing-timers": "timers of processing time",
+    "#operator": OPERATOR_STATE,
+    "#left": "elements that wait for their counterparts",
+    "#right": "elements that wait for their counterparts",
+    "#trigger:": "state of the trigger",
+    "#assigner:": "state of the window assigner",
+}
+_BROADCAST = "#broadcast\x1f"
+
+
+class OperatorRecord(msgspec.Struct):
+    """One operator with state, as it was when the checkpoint was written."""
+
+    #: how its state is laid out, such as "window"; another layout cannot be read
+    layout: str
+    name: str
+    #: the user's file and line
+    location: str = ""
+    #: of an automatic uid: what it is made of, the same for all twins; empty for one of the user's
+    family: str = ""
+    #: what tells twins apart
+    fingerprint: str = ""
+    #: its states, with what kind of state each is
+    states: dict[str, str] = {}
+    #: the stages in whose slots the states lie; 0 is the ingress, whose states the driver keeps
+    stages: list[int] = []
+
+    def add(self, stage: int, states: Mapping[str, str]) -> None:
+        """States of this operator have been written, in slots of ``stage``."""
+        self.states.update(states)
+        if stage not in self.stages:
+            self.stages = sorted([*self.stages, stage])
+
+    def forget(self, stages: set[int]) -> None:
+        """What lay in ``stages`` is gone."""
+        self.stages = [stage for stage in self.stages if stage not in stages]
+        if not self.stages:
+            self.states = {}
+
+
+#: By uid.
+Inventory = dict[str, OperatorRecord]
+
+
+def described(table: str, kind: str) -> dict[str, str]:
+    """The state behind the table ``table`` of an operator, in words: name and kind."""
+    if table.startswith(_BROADCAST):
+        return {table.removeprefix(_BROADCAST): "broadcast state"}
+    for beginning, words in _OWN_TABLES.items():
+        if table.startswith(beginning):
+            return {words: ""}
+    return {"windows": ""} if table.startswith("#") else {table: kind or "state"}
+
+
+def in_words(record: OperatorRecord) -> str:
+    """The states of an operator as a list for people."""
+    named = [f"{kind} {name!r}" for name, kind in record.states.items() if kind]
+    return ", ".join([*named, *(name for name, kind in record.states.items() if not kind)])
