@@ -81,6 +81,60 @@ def test_bounded_means_what_was_there_when_the_job_began(topics: Topics) -> None
     assert sink.values == numbers(10)
 
 
+def test_the_end_is_what_the_program_says_now(topics: Topics) -> None:
+    """Unbounded, then bounded, then with a later end, then unbounded again; nothing is read twice
+    and nothing is left out."""
+    topic = topics.create(partitions=2)
+    sink = ListSink()
+
+    def reading(bound: KafkaOffsetsInitializer | None) -> Any:
+        source = (
+            KafkaSource.builder()
+            .set_bootstrap_servers(topics.servers)
+            .set_value_only_deserializer(SimpleStringSchema())
+            .set_topics(topic)
+        )
+        if bound is not None:
+            source.set_bounded(bound)
+        env = environment()
+        stream = env.from_source(source.build(), WatermarkStrategy.no_watermarks(), "kafka")
+        stream.uid("kafka").sink_to(sink)
+        return env._compile(None)
+
+    def offsets(first: int, second: int) -> KafkaOffsetsInitializer:
+        ends = {KafkaTopicPartition(topic, 0): first, KafkaTopicPartition(topic, 1): second}
+        return KafkaOffsetsInitializer.offsets(ends)
+
+    def run(job: LocalJob) -> list[str]:
+        before = len(sink.values)
+        while job.step(4):
+            pass
+        return sorted(sink.values[before:], key=int)
+
+    topics.fill(topic, numbers(5), 0)
+    with LocalJob(reading(None)) as job:
+        assert run(job) == numbers(5)
+        assert not job.done
+        topics.fill(topic, numbers(5, 5), 0)
+        topics.fill(topic, numbers(5, 10), 1)
+        job.continue_as(reading(offsets(7, 2)))
+        assert run(job) == ["5", "6", "10", "11"]
+        assert job.done
+        job.continue_as(reading(offsets(7, 2)))
+        assert job.done
+        job.continue_as(reading(offsets(9, 2)))
+        assert run(job) == ["7", "8"]
+        assert job.done
+        job.continue_as(reading(None))
+        assert run(job) == ["9", "12", "13", "14"]
+        topics.fill(topic, numbers(2, 15), 1)
+        assert run(job) == ["15", "16"]
+        assert not job.done
+        job.continue_as(reading(LATEST))
+        assert run(job) == []
+        assert job.done
+
+
 def test_starting_and_stopping_offsets(topics: Topics) -> None:
     topic = topics.create(partitions=2)
     topics.fill(topic, numbers(10), 0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scurry.common.errors import ProgramError
+from scurry.common.errors import ProgramError, StateError
 from scurry.common.type_information import TypeInformation
 from scurry.functions.source import Json, ReadPlan, ReadRange, Source, SourceBatch, SourceEnumerator
 
@@ -82,6 +82,11 @@ class _InTurn(SourceEnumerator):
         self._current: SourceEnumerator | None = None
 
     def _enumerator(self, number: int) -> SourceEnumerator:
+        if number >= len(self._sources):
+            raise StateError(
+                f"The checkpoint stands in source {number + 1} of a HybridSource, which now has "
+                f"{len(self._sources)}. Sources may be added at the end, not taken away."
+            )
         if self._current is None or self._number != number:
             self.close()
             self._number = number
@@ -110,6 +115,12 @@ class _InTurn(SourceEnumerator):
             number, inner = after
         ranges = [ReadRange(f"{number}/{r.partition}", [number, r.what]) for r in found.ranges]
         return ReadPlan(after, ranges, found.finished and not over, frozenset(ended))
+
+    def goes_on(self, position: Json, bounded: bool) -> bool:
+        number, inner = position
+        if number + 1 < len(self._sources):
+            return True
+        return self._enumerator(number).goes_on(inner, bounded)
 
     def partitions(self) -> list[str]:
         if self._current is None:

@@ -17,6 +17,7 @@ from typing import Any
 from scurry.common.errors import JobError
 from scurry.connectors.files.formats import FileFormat
 from scurry.connectors.files.listing import Seen, find_files, pack, unpack
+from scurry.connectors.files.positions import Entry, entries_of, growing, is_growing
 from scurry.functions.source import Json, ReadPlan, ReadRange, SourceEnumerator
 
 _log = logging.getLogger("scurry.files")
@@ -41,15 +42,21 @@ class StaticFiles(SourceEnumerator):
         self._lanes: list[list[tuple[str, int, int]]] = []
 
     def initial_position(self) -> Json:
+        return self._after([])
+
+    def _after(self, read: list[Entry]) -> Json:
+        """The position of all files that there are now, of which some have been read."""
+        known = {path: place for path, place, _ in read}
         files = []
         for path in sorted(find_files(self._roots)):
             extent = self._format.extent(path, complete=True) or 0
-            places = [0, extent]
-            if self._split_size is not None:
+            places = [known.get(path, 0), extent]
+            if self._split_size is not None and path not in known:
                 places = self._format.splits(path, extent, self._split_size)
             files.append([path, places])
         parts = sum(len(places) - 1 for _, places in files)
-        lanes = max(1, min(self._parallelism, parts))
+        # a lane that was there before has a watermark, and ends only if it is still there
+        lanes = max(1, min(self._parallelism, parts), *(lane + 1 for _, _, lane in read))
         return {"files": pack(files), "lanes": [[0, -1]] * lanes}
 
     def partitions(self) -> list[str]:
@@ -69,6 +76,8 @@ class StaticFiles(SourceEnumerator):
         self._lanes = [parts[lane::count] for lane in range(count)]
 
     def plan(self, position: Json, max_records: int) -> ReadPlan:
+        if is_growing(position):
+            position = self._after(entries_of(position))
         self._load(position)
         share = max(1, max_records // len(self._lanes))
         ranges: list[ReadRange] = []
@@ -122,6 +131,8 @@ class MonitoredFiles(SourceEnumerator):
         #: files with something left to read
         self._waiting: dict[str, None] = {}
         self._position: Json = None
+        #: the position that was asked for last
+        self._given: Json = None
         self._numbers: dict[str, str] = {}
 
     def initial_position(self) -> Json:
@@ -131,9 +142,7 @@ class MonitoredFiles(SourceEnumerator):
         return sorted({str(lane) for _, lane in self._files.values()})
 
     def _load(self, position: Json) -> None:
-        entries = unpack(position["files"])
-        for number, offset in position["since"].items():
-            entries[int(number)][1] = offset
+        entries = entries_of(position)
         self._files = {path: [offset, lane] for path, offset, lane in entries}
         self._numbers = {path: str(number) for number, path in enumerate(self._files)}
         self._dealt = position["dealt"]
@@ -141,15 +150,17 @@ class MonitoredFiles(SourceEnumerator):
         self._scanned = float("-inf")
 
     def plan(self, position: Json, max_records: int) -> ReadPlan:
-        if position is not self._position:
-            self._load(position)
-            self._position = position
+        if position is not self._given:
+            self._given = position
+            whole = is_growing(position)
+            self._position = position if whole else growing(position, self._parallelism)
+            self._load(self._position)
         if time.monotonic() - self._scanned >= self._interval:
             self._scan()
             self._scanned = time.monotonic()
         ranges = self._take(max_records)
         if ranges:
-            self._position = self._after(position, ranges)
+            self._given = self._position = self._after(self._position, ranges)
         return ReadPlan(self._position, ranges)
 
     def _scan(self) -> None:

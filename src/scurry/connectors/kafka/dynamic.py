@@ -187,7 +187,8 @@ class DynamicKafkaSourceBuilder:
     def set_bounded(
         self, stopping_offsets_initializer: KafkaOffsetsInitializer
     ) -> DynamicKafkaSourceBuilder:
-        """End when those offsets are reached; they are determined when the job first starts."""
+        """End when those offsets are reached; they are determined when the job first starts
+        with them."""
         self._builder.set_bounded(stopping_offsets_initializer)
         return self
 

@@ -109,19 +109,43 @@ class KafkaEnumerator(SourceEnumerator):
         if settings.stopping is not None:
             stop = as_json(self._lookup.resolve(settings.stopping, self._known))
         self._patience.over()
-        return {"next": as_json(start), "stop": stop}
+        return {"next": as_json(start), "stop": stop, "bound": self._bound}
+
+    @property
+    def _bound(self) -> str | None:
+        """What the program says about the end, in words."""
+        return None if self._settings.stopping is None else str(self._settings.stopping)
+
+    def _ends_as_before(self, position: Json) -> bool:
+        """Whether the program says what it said when ``position`` was written. Earlier versions
+        did not write that down, and took an end for granted once there was one."""
+        before = self._bound if position["stop"] is not None else None
+        return bool(position.get("bound", before) == self._bound)
+
+    def goes_on(self, position: Json, bounded: bool) -> bool:
+        return not self._ends_as_before(position)
+
+    def _with_other_end(self, position: Json) -> Json:
+        """``position`` with the end that the program says now, for what there is now."""
+        following, stop = from_json(position["next"]), None
+        if self._settings.stopping is not None:
+            self._take_in(following, time.monotonic(), bounded=False)
+            stop = as_json(self._lookup.resolve(self._settings.stopping, sorted(following)))
+        return {"next": as_json(following), "stop": stop, "bound": self._bound}
 
     def plan(self, position: Json, max_records: int) -> ReadPlan:
         from confluent_kafka import KafkaException
 
-        following = from_json(position["next"])
-        stop = None if position["stop"] is None else from_json(position["stop"])
-        if stop is not None and all(following[p] >= end for p, end in stop.items()):
-            return ReadPlan(position, finished=True)
         now = time.monotonic()
         if now < self._retry_at:
             return ReadPlan(position)
         try:
+            if not self._ends_as_before(position):
+                position = self._with_other_end(position)
+            following = from_json(position["next"])
+            stop = None if position["stop"] is None else from_json(position["stop"])
+            if stop is not None and all(following[p] >= end for p, end in stop.items()):
+                return ReadPlan(position, finished=True)
             self._take_in(following, now, bounded=stop is not None)
             ends = self._lookup.latest(sorted(following))
         except KafkaException as failure:
@@ -220,7 +244,8 @@ class KafkaEnumerator(SourceEnumerator):
             ranges.append(ReadRange(partition.label, what))
         self._lag = {p: max(0, end - after[p]) for p, end in ends.items()}
         done = stop is not None and all(after[p] >= end for p, end in stop.items())
-        position = {"next": as_json(after), "stop": None if stop is None else as_json(stop)}
+        end = None if stop is None else as_json(stop)
+        position = {"next": as_json(after), "stop": end, "bound": self._bound}
         return ReadPlan(position, ranges, finished=done)
 
     def observed(self, records: int, bytes_read: int) -> None:

@@ -42,6 +42,10 @@ class KafkaOffsetsInitializer:
     at: int = 0
     specific: dict[KafkaTopicPartition, int] = field(default_factory=dict)
 
+    def __str__(self) -> str:
+        chosen = {partition.label: offset for partition, offset in sorted(self.specific.items())}
+        return f"{self.kind} {self.at} {chosen} {self.reset.name}"
+
     @staticmethod
     def earliest() -> KafkaOffsetsInitializer:
         """The oldest record there is."""

@@ -166,6 +166,9 @@ class StagingEnumerator(SourceEnumerator):
         self._patience.over()
         return ReadPlan(plan.position, ranges, plan.finished, plan.ended)
 
+    def goes_on(self, position: Json, bounded: bool) -> bool:
+        return self._inner.goes_on(position, bounded)
+
     def partitions(self) -> list[str]:
         return self._inner.partitions()
 
