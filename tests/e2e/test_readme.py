@@ -27,7 +27,14 @@ GROUPS = [
     [
         *(
             f"{HOW_TO}{name}.md"
-            for name in ("micro-batches", "restart", "rescale", "source-and-sink", "errors")
+            for name in (
+                "micro-batches",
+                "restart",
+                "change-a-program",
+                "rescale",
+                "source-and-sink",
+                "errors",
+            )
         ),
         f"{HOW_TO}async-io.md",
         "docs/concepts/functions.md",
