@@ -153,7 +153,3 @@ def _chained_to(spec: OperatorSpec | SourceSpec) -> list[str]:
     """The operators that run in the same task, on the batches of ``spec``."""
     wires = [spec.outputs, *spec.side_outputs.values()]
     return [wire.target for part in wires for wire in part if wire.partitioning is None]
-
-
-def _uids(sources: Iterable[SourceSpec]) -> set[str]:
-    return {source.uid for source in sources}
