@@ -195,6 +195,8 @@ class Sink(Operator):
     """Writes records."""
 
     sink: sinks.Sink
+    #: what to do about batches that the checkpoint does not know; None for the job's own choice
+    on_other_history: str | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
