@@ -36,7 +36,8 @@ class Target(ABC):
     def sink(self) -> Sink:
         """A sink as a new process makes it."""
 
-    def convert(self, number: int) -> Any:
+    @staticmethod
+    def convert(number: int) -> Any:
         """The record that stands for a number."""
         return number
 
@@ -55,15 +56,15 @@ class Runs:
 
     def __init__(self, target: Target) -> None:
         self.target = target
-        self.current: Sink | None = None
+        self.sinks: list[Sink] = []
         self.job = LocalJob(self._compile("refuse"))
 
     def _compile(self, choice: str) -> CompiledJob:
         conf = Configuration.of({"scurry.sink.on-other-history": choice})
         env = StreamExecutionEnvironment.get_execution_environment(conf).set_parallelism(2)
-        self.current = self.target.sink()
+        self.sinks.append(self.target.sink())
         numbers = env.from_collection(list(range(TOTAL))).uid("numbers")
-        numbers.map(self.target.convert).sink_to(self.current).uid("out")
+        numbers.map(self.target.convert).sink_to(self.sinks[-1]).uid("out")
         return env._compile(None)
 
     def steps(self, count: int, size: int = 4) -> None:
@@ -75,11 +76,16 @@ class Runs:
             pass
         self.job.close()
 
+    def close(self) -> None:
+        """Let go of everything, also of what runs that were killed had opened."""
+        self.job.close()
+        for sink in self.sinks:
+            sink.close()
+
     def go_back(self, copy: Any, choice: str, stop: bool = True) -> None:
         """Restart as a new process does; without ``stop`` the one before was killed."""
         if stop:
-            assert self.current is not None
-            self.current.close()
+            self.sinks[-1].close()
         self.job.go_back(copy, self._compile(choice))
 
 
@@ -90,7 +96,7 @@ class HistoryContract:
     def runs(self, target: Target) -> Iterator[Runs]:
         runs = Runs(target)
         yield runs
-        runs.job.close()
+        runs.close()
 
     @pytest.mark.parametrize("stop", [True, False], ids=["stopped", "killed"])
     def test_an_older_copy_is_refused(self, runs: Runs, target: Target, stop: bool) -> None:
@@ -106,8 +112,7 @@ class HistoryContract:
         assert "the local checkpoint stands at number 1" in text
         assert "'append' leaves" in text
         assert ("'truncate' takes back" in text) == target.truncates
-        assert runs.current is not None
-        runs.current.close()
+        runs.sinks[-1].close()
         if stop:
             assert target.holds(Counter(range(20)))
 

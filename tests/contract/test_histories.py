@@ -85,7 +85,8 @@ class Parquet(Files):
     def builder(self, base: str) -> Any:
         return FileSink.for_bulk_format(base, ParquetBulkWriters.for_row_type(ROW))
 
-    def convert(self, number: int) -> Any:
+    @staticmethod
+    def convert(number: int) -> Any:
         return Row(n=number)
 
     def read(self, path: Path) -> Iterable[int]:
@@ -123,7 +124,8 @@ class Delta(Target):
     def sink(self) -> Sink:
         return DeltaSink(str(self.base), ROW)
 
-    def convert(self, number: int) -> Any:
+    @staticmethod
+    def convert(number: int) -> Any:
         return Row(n=number)
 
     def numbers(self) -> Iterable[int]:

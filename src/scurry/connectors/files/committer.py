@@ -170,17 +170,17 @@ class FileCommitter:
         with self._lock:
             now = int(self._clock() * 1000)
             pending, batch = self._manifest.pending.values(), self._manifest.batch
-            if (
-                self._writing
-                and pending
-                and (final or any(map(self._due, pending, repeat(now), repeat(batch))))
-            ):
+            due = final or any(map(self._due, pending, repeat(now), repeat(batch)))
+            if self._writing and pending and due and not self._file.changed:
                 self._roll(now, final)
 
     def close(self) -> None:
-        """Publish everything: the job has ended."""
+        """Publish everything: the job has ended. If another run has taken over, what this one has
+        written is the other's by now."""
         self.roll(final=True)
         with self._lock:
+            if self._writing and self._file.changed:
+                return
             shutil.rmtree(self._root / self._run, ignore_errors=True)
 
     def _due(self, held: Pending, now: int, batch: int) -> bool:
