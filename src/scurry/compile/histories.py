@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from scurry.common.errors import OtherHistoryError
 from scurry.compile.job import CompiledJob
-from scurry.functions.history import APPEND, TRUNCATE, History, Mark
+from scurry.functions.history import REFUSE, TRUNCATE, History, Mark
 from scurry.functions.sink import CommitterContext, Sink
 from scurry.plan.nodes import Sink as SinkNode
 
@@ -27,6 +28,16 @@ class JobSink:
     sink: Sink
     #: what to do about another history
     choice: str
+
+    def commit(self, batch: int, messages: list[Any]) -> None:
+        """Commit a batch; what the sink says about another history gets the sink's place."""
+        try:
+            self.sink.commit(batch, messages)
+        except OtherHistoryError as failure:
+            raise OtherHistoryError(f"{failure}\n  in the sink {self}") from None
+
+    def __str__(self) -> str:
+        return f"{self.name!r} (uid {self.uid!r}, {self.location})"
 
 
 def sinks_of(job: CompiledJob) -> list[JobSink]:
@@ -69,23 +80,25 @@ def start_sinks(
 
 def _check_choice(each: JobSink, mark: Mark, history: History, checkpoint: str) -> None:
     cannot = each.sink.why_not_truncate()
-    if each.choice == APPEND or (each.choice == TRUNCATE and not cannot):
-        return
-    if each.choice == TRUNCATE:
-        chosen = f"\n'truncate' was chosen, but cannot be done: {cannot}"
-    else:
-        chosen = "\nNothing was changed. The option scurry.sink.on-other-history, or "
-        chosen += "on_other_history(...) at the sink, says what to do:"
-        if not cannot:
-            chosen += "\n  'truncate' takes back what the sink has committed beyond the checkpoint;"
-    raise OtherHistoryError(
-        f"The sink {each.name!r} (uid {each.uid!r}, {each.location}) has committed micro-batches "
-        f"that the checkpoint does not know. The last one is number {mark.batch}{_at(mark)}; "
-        f"{checkpoint} stands at {_number(history.last)}, so it is an older copy, or somebody else "
-        f"has gone on from a copy of it.{chosen}"
-        "\n  'append' leaves that where it is and writes on, so records may be there twice."
-        + (f"\n  'truncate' cannot be done: {cannot}" if cannot and each.choice != TRUNCATE else "")
-        + "\nOr start from the newer checkpoint."
+    if each.choice == REFUSE or (each.choice == TRUNCATE and cannot):
+        raise OtherHistoryError(
+            f"The sink {each} has committed micro-batches that the checkpoint does not know. The "
+            f"last one is number {mark.batch}{_at(mark)}; {checkpoint} stands at "
+            f"{_number(history.last)}, so it is an older copy, or somebody else has gone on from a "
+            f"copy of it. Nothing was changed. {_ways_on(each.choice, cannot)}"
+        )
+
+
+def _ways_on(choice: str, cannot: str) -> str:
+    """What the user can do about a refusal."""
+    truncate = "takes back what the sink has committed beyond the checkpoint."
+    if cannot:
+        chosen = "was chosen, but " if choice == TRUNCATE else ""
+        truncate = f"{chosen}cannot be done: {cannot}"
+    return (
+        "The option scurry.sink.on-other-history, or on_other_history(...) at the sink, says what "
+        f"to do:\n  'truncate' {truncate}\n  'append' leaves that where it is and writes on, so "
+        "records may be there twice.\nOr start from the newer checkpoint."
     )
 
 

@@ -59,7 +59,7 @@ class LocalJob:
         self.batch = -1
         self._job = job
         self._content = cloudpickle.dumps(replace(job.spec, run_id="local"))
-        self._sinks = {each.uid: each.sink for each in sinks_of(job)}
+        self._sinks = {each.uid: each for each in sinks_of(job)}
         self._planner = BatchPlanner(job.spec, _PLENTY)
         self._checkpoint_id = uuid.uuid4().hex
         self._start_sinks()
@@ -75,7 +75,7 @@ class LocalJob:
 
     def _start_sinks(self) -> None:
         history = self._planner.history
-        start_sinks(sinks_of(self._job), self._checkpoint_id, history, "the local checkpoint")
+        start_sinks(self._sinks.values(), self._checkpoint_id, history, "the local checkpoint")
 
     def __enter__(self) -> LocalJob:
         return self
@@ -121,7 +121,7 @@ class LocalJob:
         self._planner.close()
         self._job = job or self._job
         self._content = cloudpickle.dumps(replace(self._job.spec, run_id="local"))
-        self._sinks = {each.uid: each.sink for each in sinks_of(self._job)}
+        self._sinks = {each.uid: each for each in sinks_of(self._job)}
         self._journals = copy.deepcopy(to.journals)
         self._lines, self._pending = list(to.lines), bool(to.lines)
         epoch = decode_epoch(to.epoch)
@@ -272,8 +272,8 @@ class LocalJob:
         self._planner.close()
         for store in self._stores.values():
             store.close()
-        for sink in self._sinks.values():
-            sink.close()
+        for each in self._sinks.values():
+            each.sink.close()
         self._directory.cleanup()
 
 

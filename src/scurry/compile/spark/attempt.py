@@ -27,7 +27,6 @@ from scurry.compile.spark.checkpoint import JobDirectory
 from scurry.compile.spark.progress import Progress, StopWatch
 from scurry.compile.spark.stage_host import StageHost
 from scurry.compile.spark.worker import ENVELOPE_SCHEMA, JobPayload, run_ingress, to_arrow
-from scurry.functions.sink import Sink
 from scurry.runtime.envelope import CELLS, COMMIT, OPERATORS, REPORT
 from scurry.runtime.report import decode_operators, decode_report
 from scurry.runtime.specs import JobSpec
@@ -75,8 +74,7 @@ class Attempt:
         self._spec = spec
         self._payload = payload
         self._directory = directory
-        self._job_sinks = sinks
-        self._sinks: dict[str, Sink] = {each.uid: each.sink for each in sinks}
+        self._sinks = {each.uid: each for each in sinks}
         self._progress = progress
         self._query: StreamingQuery | None = None
         self._failure: BaseException | None = None
@@ -100,7 +98,7 @@ class Attempt:
         planner = self._planner = BatchPlanner(self._spec, max_records, epoch, self._handled)
         try:
             where = f"the checkpoint in {self._directory.root}"
-            start_sinks(self._job_sinks, self._payload.checkpoint_id, planner.history, where)
+            start_sinks(self._sinks.values(), self._payload.checkpoint_id, planner.history, where)
             if self._planned > self._handled or not self._planner.done:
                 query = self._query = self._build(trigger)
                 try:
@@ -110,8 +108,8 @@ class Attempt:
                     if query.isActive:
                         query.stop()
         except BaseException as failure:
-            for sink in self._sinks.values():
-                sink.abort(self._handled + 1)
+            for each in self._sinks.values():
+                each.sink.abort(self._handled + 1)
             raise (self._failure or failure) from None
         finally:
             self._progress.board.wipe()
