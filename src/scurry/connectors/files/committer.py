@@ -93,9 +93,7 @@ class FileCommitter:
             last = history.planned if found or taken.pending_found else history.last
             manifest.withdraw, manifest.publish = taken.gone, taken.cut
             self._count(history.mark(last))
-            self._save()
-            fault_point("file-manifest")
-            self._publish()
+            self._settle()
 
     def accept(self, mark: Mark) -> None:
         """Let everything stay, and go on as if ``mark`` were the last batch."""
@@ -113,6 +111,13 @@ class FileCommitter:
 
     def _save(self) -> None:
         self._file.save(self._manifest)
+
+    def _settle(self) -> None:
+        """Let the manifest count, then do what it says."""
+        self._save()
+        if self._manifest.publish or self._manifest.withdraw:
+            fault_point("file-manifest")
+        self._publish()
 
     def recover(self) -> None:
         """Finish what was begun, delete what nobody needs."""
@@ -202,10 +207,7 @@ class FileCommitter:
             for segments, origins in groups:
                 manifest.publish.append(self._prepare(bucket, segments, origins))
                 joined += segments if len(segments) > 1 else []
-        self._save()
-        if manifest.publish:
-            fault_point("file-manifest")
-        self._publish()
+        self._settle()
         for name in joined:
             (self._root / name).unlink(missing_ok=True)
 
