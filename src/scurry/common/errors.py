@@ -48,6 +48,11 @@ class StateError(ScurryError):
     """Durable state cannot be read or does not fit the program."""
 
 
+class OtherHistoryError(StateError):
+    """A sink has committed batches that the job's checkpoint does not know: an older copy of the
+    checkpoint was put back, or somebody else has gone on from a copy."""
+
+
 class JobError(ScurryError):
     """A running job failed; the message is the whole story, the cause is for the curious."""
 

@@ -206,3 +206,20 @@ class BulkWriterFactory(ABC):
                 file.write(self.delimiter if number else b"")
                 with segment.open("rb") as part:
                     shutil.copyfileobj(part, file, _COPY_BYTES)
+
+    @property
+    def can_cut(self) -> bool:
+        """Whether joined files can be cut: not if a format has its own :meth:`join` only."""
+        kind = type(self)
+        return kind.join is BulkWriterFactory.join or kind.cut is not BulkWriterFactory.cut
+
+    def measure(self, segment: Path) -> int:
+        """How much of a joined file a segment takes up; here, its bytes."""
+        return segment.stat().st_size
+
+    def cut(self, joined: Path, end: int, target: Path) -> None:
+        """Make a file of the first segments of a joined file, which take up ``end`` together."""
+        with joined.open("rb") as file, target.open("wb") as kept:
+            while end > 0 and (piece := file.read(min(end, _COPY_BYTES))):
+                kept.write(piece)
+                end -= len(piece)

@@ -14,6 +14,7 @@ from scurry.compile.poison import route_dead_letters
 from scurry.compile.stages import Layout, lay_out
 from scurry.compile.uids import Naming, assign_uids, fingerprint
 from scurry.functions.dead_letters import DEAD_LETTER, FAIL
+from scurry.functions.history import REFUSE, TRUNCATE
 from scurry.functions.sink import EXACTLY_ONCE
 from scurry.plan.graph import Graph
 from scurry.plan.nodes import Node, Operator, Sink, Source, Timestamps
@@ -42,6 +43,8 @@ class Settings:
     guarantee: str = EXACTLY_ONCE
     #: what happens to an element on which a user function raises
     on_error: str = FAIL
+    #: what happens when a sink has committed batches that the checkpoint does not know
+    on_other_history: str = REFUSE
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,7 @@ class CompiledJob:
     uids: Mapping[Node, str]
     spec: JobSpec
     vectorised: bool = True
+    on_other_history: str = REFUSE
 
     def lane(self, node: Operator) -> str:
         """How ``node`` is run, in words."""
@@ -64,6 +68,7 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
     graph = route_dead_letters(graph, settings.on_error)
     batch = _is_batch(graph, settings.mode)
     check_program(graph, settings.max_parallelism)
+    _check_histories(graph)
     naming = assign_uids(graph)
     uids = naming.uids
     layout = lay_out(graph, settings.parallelism, settings.chaining)
@@ -117,7 +122,18 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
         state=settings.state,
         inventory=_inventory(graph, naming),
     )
-    return CompiledJob(graph, layout, uids, spec, settings.vectorised)
+    return CompiledJob(graph, layout, uids, spec, settings.vectorised, settings.on_other_history)
+
+
+def _check_histories(graph: Graph) -> None:
+    for node in graph.nodes:
+        if isinstance(node, Sink) and node.on_other_history == TRUNCATE:
+            cannot = node.sink.why_not_truncate()
+            if cannot:
+                raise ProgramError(
+                    f"on_other_history('truncate') at the sink {node.name!r} ({node.location}) "
+                    f"cannot be done: {cannot}"
+                )
 
 
 def _inventory(graph: Graph, naming: Naming) -> Inventory:

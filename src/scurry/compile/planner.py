@@ -15,6 +15,8 @@ from typing import Any
 
 import msgspec
 
+from scurry.common.errors import StateError
+from scurry.functions.history import Branch, History
 from scurry.functions.source import ReadPlan, SourceEnumerator
 from scurry.runtime.event_time import cells_of
 from scurry.runtime.ingress import PartitionPlan, TaskPlan
@@ -98,6 +100,10 @@ class OperatorStates(msgspec.Struct):
             }
 
 
+#: 1 had no history.
+EPOCH_VERSION = 2
+
+
 class Epoch(msgspec.Struct):
     """Where a job stands after a micro-batch."""
 
@@ -109,17 +115,31 @@ class Epoch(msgspec.Struct):
     now: int = 0
     #: when a batch is due even if there is nothing to read, for timers and idle sources
     wake: int | None = None
-    version: int = 1
+    version: int = EPOCH_VERSION
     operators: OperatorStates = msgspec.field(default_factory=OperatorStates)
     #: the parallelism that each source was first read with: what its positions mean depends on it
     splits: dict[str, int] = {}
     #: whose state there is, and which
     inventory: Inventory = {}
+    #: which batches came before, and this one: see :mod:`scurry.functions.history`
+    history: list[Branch] = []
+
+
+def decode_epoch(content: bytes) -> Epoch:
+    """The epoch behind the JSON that was stored, by this version or an earlier one."""
+    epoch = msgspec.json.decode(content, type=Epoch)
+    if epoch.version > EPOCH_VERSION:
+        raise StateError(
+            f"The checkpoint was written by a newer version of Scurry: its epochs have version "
+            f"{epoch.version}, this one reads versions up to {EPOCH_VERSION}. Use that version."
+        )
+    epoch.version = EPOCH_VERSION
+    return epoch
 
 
 def rescaled(epoch: Epoch, job: JobSpec) -> Epoch:
     """``epoch`` for a job of another parallelism."""
-    made: Epoch = msgspec.json.decode(msgspec.json.encode(epoch), type=Epoch)
+    made = decode_epoch(msgspec.json.encode(epoch))
     made.operators.unite()
     made.operators.fit(job.ingress_tasks)
     return made
@@ -193,8 +213,20 @@ def _tasks_of(
 class BatchPlanner:
     """Plans micro-batches one after the other."""
 
-    def __init__(self, job: JobSpec, max_records: int, epoch: Epoch | None = None) -> None:
+    def __init__(
+        self,
+        job: JobSpec,
+        max_records: int,
+        epoch: Epoch | None = None,
+        last: int | None = None,
+    ) -> None:
+        """Go on after ``epoch``; ``last`` is the last committed batch if that is the one before,
+        since the batch of ``epoch`` is planned and has to be repeated."""
         self._job = job
+        #: the batches so far, and those to come
+        self.history = History()
+        if epoch is not None:
+            self.history = History(epoch.history, epoch.batch, last)
         #: the most records the next micro-batch reads of each source
         self.max_records = max_records
         known_splits = {} if epoch is None else epoch.splits
@@ -276,6 +308,7 @@ class BatchPlanner:
             self._positions[uid] = read.position
         self._finished |= ending
         self._announced_end = len(self._finished) == len(self._enumerators)
+        self.history.plan(batch)
         return self._tasks(batch, now, reads, ending)
 
     def _held_back(self) -> set[str]:
@@ -361,6 +394,7 @@ class BatchPlanner:
             operators=self._operators,
             splits=self._splits,
             inventory=self._inventory,
+            history=self.history.branches,
         )
 
     def observe(self, counters: Mapping[str, int]) -> None:

@@ -18,7 +18,8 @@ import msgspec
 
 from scurry.common.errors import ProgramError
 from scurry.common.type_information import TypeInformation
-from scurry.functions.sink import Records, Sink, SinkWriter, WriterContext
+from scurry.connectors.seen import SeenBatches
+from scurry.functions.sink import CommitterContext, Records, Sink, SinkWriter, WriterContext
 from scurry.functions.source import Json, ReadPlan, ReadRange, Source, SourceBatch, SourceEnumerator
 from scurry.runtime.batch import Batch
 from scurry.runtime.blobs import decode_batch, encode_batch
@@ -36,14 +37,16 @@ class CacheSink(Sink):
         self.directory = tempfile.mkdtemp(prefix="scurry-cache-")
         atexit.register(self.delete)
         self.pieces: list[Piece] = []
-        self._seen = -1
+        self._seen = SeenBatches()
+
+    def start(self, context: CommitterContext) -> None:
+        self._seen.start(context)
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
         return _CacheWriter(self.directory, context.index)
 
     def commit(self, batch_id: int, messages: list[Any]) -> None:
-        if batch_id > self._seen:
-            self._seen = batch_id
+        if self._seen.is_new(batch_id):
             self.pieces += [piece for _, piece in sorted(messages)]
 
     def delete(self) -> None:

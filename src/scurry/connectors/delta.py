@@ -1,8 +1,9 @@
 """`DeltaSink`: records into a Delta Lake table, exactly once.
 
 Delta's log can hold, for an application, the number of the last transaction; we write the batch's
-number there, in the same commit as the data. A repeated batch is recognised by it. Workers turn
-records into Arrow columns, the driver writes the files and the log with the package ``deltalake``.
+mark there, in the same commit as the data (see :mod:`scurry.connectors.delta_commits`). A repeated
+batch is recognised by it. Workers turn records into Arrow columns, the driver writes the files and
+the log with the package ``deltalake``.
 """
 
 from __future__ import annotations
@@ -15,19 +16,10 @@ from scurry.common.errors import JobError, ProgramError
 from scurry.common.row_types import CompositeTypeInfo
 from scurry.common.type_information import TypeInformation
 from scurry.common.typeinfo import Types
+from scurry.connectors.delta_commits import DeltaCommits, package
+from scurry.functions.history import History, Mark, NumbersOnly
 from scurry.functions.sink import CommitterContext, Records, Sink, SinkWriter, WriterContext
 from scurry.runtime.columns import ElementCodec, infer_columns
-
-
-def package() -> Any:
-    """The package deltalake."""
-    try:
-        import deltalake
-    except ImportError:
-        raise ProgramError(
-            "Delta Lake needs the package deltalake. Run: python -m pip install 'scurry[delta]'"
-        ) from None
-    return deltalake
 
 
 class DeltaSink(Sink):
@@ -57,38 +49,60 @@ class DeltaSink(Sink):
         self._type = row_type
         self._partition_by = partition_by
         self._storage = storage_options
-        self._app = ""
+        self._commits: DeltaCommits | None = None
+        self._history: History = NumbersOnly()
 
     def __getstate__(self) -> dict[str, Any]:
         # writers never reach the storage, so its keys stay on the driver
-        return {**self.__dict__, "_storage": None}
+        return {**self.__dict__, "_storage": None, "_commits": None}
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
         return _ColumnWriter(self._type)
 
     def start(self, context: CommitterContext) -> None:
-        self._app = f"scurry/{context.checkpoint_id}/{context.uid}"
+        self._history = context.history
+        self._commits = DeltaCommits(self._path, self._storage, context)
+
+    def committed_mark(self) -> Mark | None:
+        assert self._commits is not None
+        return self._commits.mark(self._commits.table())
+
+    def why_not_truncate(self) -> str:
+        from deltalake import transaction
+
+        if hasattr(transaction, "RemoveAction"):
+            return ""
+        return (
+            f"deltalake {package().__version__} cannot remove single files. Install a newer one, "
+            "or restore the table to a version that fits the checkpoint and choose 'append'."
+        )
+
+    def truncate(self) -> None:
+        assert self._commits is not None
+        self._commits.truncate()
+
+    def accept(self, mark: Mark) -> None:
+        assert self._commits is not None
+        self._commits.accept(mark)
 
     def commit(self, batch_id: int, messages: list[Any]) -> None:
         batches = [pa.ipc.open_stream(content).read_all() for content in messages]
         if not batches:
             return
+        assert self._commits is not None
         delta = package()
         try:
-            if delta.DeltaTable.is_deltatable(self._path, self._storage):
-                table = delta.DeltaTable(self._path, storage_options=self._storage)
-                seen = table.transaction_version(self._app)
-                if seen is not None and seen >= batch_id:
-                    return
+            seen = self._commits.mark(self._commits.table())
+            if self._history.repeats(batch_id, seen):
+                return
+            mark = self._history.mark(batch_id)
             delta.write_deltalake(
                 self._path,
                 pa.concat_tables(batches, promote_options="default"),
                 mode="append",
                 partition_by=self._partition_by,
                 storage_options=self._storage,
-                commit_properties=delta.CommitProperties(
-                    app_transactions=[delta.Transaction(app_id=self._app, version=batch_id)]
-                ),
+                commit_properties=self._commits.properties(mark, first=seen is None),
             )
         except (delta.exceptions.DeltaError, pa.ArrowException) as failure:
             raise JobError(

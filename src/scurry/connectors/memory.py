@@ -1,7 +1,7 @@
 """Sinks that end in the program itself: collecting, printing, discarding.
 
 Records travel to the driver inside the commit messages of their micro-batch. The driver takes each
-batch id once, so what the program sees is exactly-once for as long as the program lives.
+batch once, so what the program sees is exactly-once for as long as the program lives.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any, TextIO
 
 from scurry.common.texts import printer_of
 from scurry.common.type_information import TypeInformation
-from scurry.functions.sink import Sink, SinkWriter, WriterContext
+from scurry.connectors.seen import SeenBatches
+from scurry.functions.sink import CommitterContext, Sink, SinkWriter, WriterContext
 
 _END = object()
 
@@ -39,14 +40,16 @@ class DriverSink(Sink):
     known_by_uid = False
 
     def __init__(self) -> None:
-        self._seen = -1
+        self._seen = SeenBatches()
+
+    def start(self, context: CommitterContext) -> None:
+        self._seen.start(context)
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
         return BufferWriter(context)
 
     def commit(self, batch_id: int, messages: list[Any]) -> None:
-        if batch_id > self._seen:
-            self._seen = batch_id
+        if self._seen.is_new(batch_id):
             for (index, parallelism), rows in sorted(messages, key=lambda message: message[0]):
                 self.receive(index, parallelism, rows)
 
@@ -63,7 +66,7 @@ class CollectSink(DriverSink):
         self._queue: queue.SimpleQueue[Any] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_seen": -1, "_queue": None}
+        return {"_queue": None}
 
     def attach(self) -> None:
         """Start receiving, on the driver."""
@@ -96,7 +99,7 @@ class PrintSink(DriverSink):
         self.stream: TextIO | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "stream": None}
+        return {**self.__dict__, "stream": None, "_seen": None}
 
     def take_type(self, declared: TypeInformation | None) -> None:
         self._declared = declared

@@ -1,21 +1,25 @@
 """`RedisSink`: the last value of each key, in Redis.
 
-Each micro-batch is one transaction of Redis (``MULTI``/``EXEC``), together with the number of the
+Each micro-batch is one transaction of Redis (``MULTI``/``EXEC``), together with the mark of the
 batch: a repeated batch is recognised and passed over.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from scurry.common.errors import JobError, ProgramError, TypeMismatchError, shorten
 from scurry.common.types import Row, RowKind
 from scurry.connectors.patience import DEFAULT_SECONDS, Patience
 from scurry.connectors.records import names_of, values_of
+from scurry.functions.history import History, Mark, NumbersOnly
 from scurry.functions.sink import CommitterContext, Sink, SinkWriter, WriterContext
+
+T = TypeVar("T")
 
 
 def package() -> Any:
@@ -50,6 +54,7 @@ class RedisSink(Sink):
         self._patience = patience
         self._client: Any = None
         self._marker = ""
+        self._history: History = NumbersOnly()
 
     @staticmethod
     def values(
@@ -88,21 +93,45 @@ class RedisSink(Sink):
             self._url, socket_connect_timeout=10, socket_timeout=30
         )
         self._marker = f"_scurry:{context.checkpoint_id}/{context.uid}"
+        self._history = context.history
+
+    def committed_mark(self) -> Mark | None:
+        return self._patiently(self._read_mark)
+
+    def _read_mark(self) -> Mark | None:
+        found = self._client.get(self._marker)
+        if found is None:
+            return None
+        # marks of earlier versions are a number and nothing else
+        text = found if isinstance(found, str) else found.decode()
+        batch, branch, when = [*text.split("/"), "", ""][:3]
+        return Mark(int(batch), branch, int(when) if when else None)
+
+    def why_not_truncate(self) -> str:
+        return (
+            "Redis keeps no older values to go back to. With 'append' the job writes each key "
+            "again as it comes to it; keys that it does not write any more stay."
+        )
+
+    def accept(self, mark: Mark) -> None:
+        self._patiently(lambda: self._client.set(self._marker, _mark_text(mark)))
 
     def commit(self, batch_id: int, messages: list[Any]) -> None:
         changes: dict[str, Any] = {}
         for message in messages:
             changes.update(message)
         if changes:
-            waiting = Patience(self._server, self._patience, purpose="write a micro-batch")
-            try:
-                waiting.call(lambda: self._apply(batch_id, changes), _is_passing)
-            except package().RedisError as failure:
-                raise JobError(f"RedisSink ({self._server}): {failure}.") from failure
+            self._patiently(lambda: self._apply(batch_id, changes))
+
+    def _patiently(self, call: Callable[[], T]) -> T:
+        waiting = Patience(self._server, self._patience, purpose="write a micro-batch")
+        try:
+            return waiting.call(call, _is_passing)
+        except package().RedisError as failure:
+            raise JobError(f"RedisSink ({self._server}): {failure}.") from failure
 
     def _apply(self, batch: int, changes: Mapping[str, Any]) -> None:
-        seen = self._client.get(self._marker)
-        if seen is not None and int(seen) >= batch:
+        if self._history.repeats(batch, self._read_mark()):
             return
         with self._client.pipeline(transaction=True) as pipe:
             for key, value in changes.items():
@@ -114,12 +143,16 @@ class RedisSink(Sink):
                         pipe.expire(key, self._expire)
                 elif value is not None and not isinstance(value, dict):
                     pipe.set(key, value, ex=self._expire)
-            pipe.set(self._marker, batch)
+            pipe.set(self._marker, _mark_text(self._history.mark(batch)))
             pipe.execute()
 
     def close(self) -> None:
         if self._client is not None:
             self._client.close()
+
+
+def _mark_text(mark: Mark) -> str:
+    return f"{mark.batch}/{mark.branch}/{int(time.time() * 1000)}"
 
 
 def _is_passing(failure: Exception) -> bool:

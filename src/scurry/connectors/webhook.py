@@ -3,7 +3,8 @@
 The driver posts the records of a micro-batch as JSON, in groups. What fails for reasons that pass
 (no connection, 429, 5xx) is tried again. After a crash a batch may be posted again, so the sink is
 at-least-once; each request carries an ``Idempotency-Key`` that is the same again, by which the
-receiver can tell.
+receiver can tell. Batches that another history of the checkpoint has under the same number have
+other keys.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from scurry.common.errors import JobError, ProgramError
 from scurry.common.types import Row
 from scurry.connectors.memory import BufferWriter
 from scurry.connectors.patience import DEFAULT_SECONDS, Patience
+from scurry.functions.history import History, NumbersOnly
 from scurry.functions.sink import (
     AT_LEAST_ONCE,
     CommitterContext,
@@ -57,6 +59,7 @@ class WebhookSink(Sink):
         self._timeout = timeout_seconds
         self._patience = patience_seconds
         self._name = ""
+        self._history: History = NumbersOnly()
 
     def __getstate__(self) -> dict[str, Any]:
         # writers never post, so tokens stay on the driver
@@ -67,10 +70,13 @@ class WebhookSink(Sink):
 
     def start(self, context: CommitterContext) -> None:
         self._name = f"{context.checkpoint_id}/{context.uid}"
+        self._history = context.history
 
     def commit(self, batch_id: int, messages: list[Any]) -> None:
         ordered = sorted(messages, key=lambda message: message[0])
         rows = [_json(row) for _, part in ordered for row in part]
+        branch = self._history.token(batch_id)
+        batch = f"{self._name}/{branch}/{batch_id}" if branch else f"{self._name}/{batch_id}"
         waiting = Patience(self._where, self._patience, purpose="post records")
         for number, at in enumerate(range(0, len(rows), self._max_records)):
             body = msgspec.json.encode(rows[at : at + self._max_records])
@@ -79,7 +85,7 @@ class WebhookSink(Sink):
                 body,
                 {
                     "Content-Type": "application/json",
-                    "Idempotency-Key": f"{self._name}/{batch_id}/{number}",
+                    "Idempotency-Key": f"{batch}/{number}",
                     **self._headers,
                 },
                 method="POST",

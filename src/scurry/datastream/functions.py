@@ -40,6 +40,7 @@ from scurry.functions.co_process import (
 )
 from scurry.functions.contexts import TimerService
 from scurry.functions.dead_letters import DEAD_LETTERS, DeadLetter
+from scurry.functions.history import Mark
 from scurry.functions.joins import (
     CoGroupFunction,
     FlatJoinFunction,
@@ -83,6 +84,7 @@ __all__ = [
     "KeyedProcessFunction",
     "KeyedStateStore",
     "MapFunction",
+    "Mark",
     "OperatorStateStore",
     "Partitioner",
     "ProcessAllWindowFunction",

@@ -35,6 +35,9 @@ RUNS_ABOVE = "scurry.state.runs-above"
 FILES_ABOVE = "scurry.state.files-above"
 #: What happens to an element on which a user function raises: fail or dead-letter.
 ON_ERROR = "scurry.on-error"
+#: What happens when a sink has committed batches that the checkpoint does not know: refuse,
+#: truncate or append.
+ON_OTHER_HISTORY = "scurry.sink.on-other-history"
 #: Files, packages and archives that workers can import, separated by commas.
 PYTHON_FILES = "python.files"
 #: Archives that workers unpack, ``path#directory``, separated by commas.

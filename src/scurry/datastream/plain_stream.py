@@ -13,7 +13,7 @@ from scurry.common.typeinfo import Types
 from scurry.common.watermark_strategy import WatermarkStrategy
 from scurry.connectors.memory import CollectSink, PrintSink
 from scurry.datastream.closeable import CloseableIterator
-from scurry.datastream.transformation import Transformation
+from scurry.datastream.transformation import Transformation, caller
 from scurry.functions import (
     FilterFunction,
     FlatMapFunction,
@@ -23,6 +23,7 @@ from scurry.functions import (
     ProcessFunction,
     adapters,
 )
+from scurry.functions.history import CHOICES
 from scurry.functions.sink import Sink
 from scurry.plan import nodes
 from scurry.runtime.selectors import FieldSelector
@@ -78,6 +79,20 @@ class Step:
 
 class DataStreamSink(Step):
     """The end of a stream."""
+
+    def on_other_history(self, choice: str) -> DataStreamSink:
+        """What happens when the sink has committed micro-batches that the checkpoint does not
+        know, as after an older copy of the checkpoint was put back: ``"refuse"`` ends the job
+        before anything is processed, ``"truncate"`` takes back what was committed beyond the
+        checkpoint, ``"append"`` leaves it and writes on. Without it the job's
+        ``scurry.sink.on-other-history`` decides."""
+        if choice not in CHOICES:
+            raise ProgramError(
+                f"on_other_history({choice!r}) at {caller()}: it must be one of "
+                f"{', '.join(CHOICES)}."
+            )
+        self._transformation.fields["on_other_history"] = choice
+        return self
 
 
 class DataStream(Step):

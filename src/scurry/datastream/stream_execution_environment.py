@@ -38,6 +38,7 @@ from scurry.datastream.job_settings import JobSettings
 from scurry.datastream.plain_stream import DataStream
 from scurry.datastream.transformation import Transformation, freeze, inputs_of
 from scurry.functions.dead_letters import FAIL, POLICIES
+from scurry.functions.history import CHOICES, REFUSE
 from scurry.functions.source import Source
 from scurry.plan import nodes
 from scurry.plan.graph import Graph
@@ -303,7 +304,8 @@ class StreamExecutionEnvironment(JobSettings):
             vectorised=self._configuration.get_boolean(options.VECTORISED, True),
             combining=self._configuration.get_boolean(options.COMBINING, True),
             guarantee=mode_of(self._configuration).guarantee,
-            on_error=self._on_error(),
+            on_error=self._chosen(options.ON_ERROR, FAIL, POLICIES),
+            on_other_history=self._chosen(options.ON_OTHER_HISTORY, REFUSE, CHOICES),
         )
 
     def _state_settings(self) -> StateSettings:
@@ -325,13 +327,13 @@ class StreamExecutionEnvironment(JobSettings):
             )
         return mode
 
-    def _on_error(self) -> str:
-        policy = str(self._configuration.get_string(options.ON_ERROR, FAIL))
-        if policy not in POLICIES:
+    def _chosen(self, key: str, default: str, choices: Sequence[str]) -> str:
+        chosen = str(self._configuration.get_string(key, default))
+        if chosen not in choices:
             raise ConfigurationError(
-                f"{options.ON_ERROR} is {policy!r}; it must be one of {', '.join(POLICIES)}."
+                f"{key} is {chosen!r}; it must be one of {', '.join(choices)}."
             )
-        return policy
+        return chosen
 
     def close(self) -> None:
         """Forget everything that was built and not run, and what streams keep."""

@@ -3,9 +3,16 @@
 A sink works in two halves as well. Its *writer* lives in a worker, as part of the operator chain
 that feeds it; at the end of a micro-batch it makes what it wrote ready (``prepare``) and hands a
 message to the driver. There ``commit`` makes the messages of all writers visible under the batch's
-id. A batch may be run again after a crash, so ``commit`` for a batch id it has seen must change
+id. A batch may be run again after a crash, so ``commit`` for a batch that it has seen must change
 nothing: that is what makes the output exactly-once. A sink that cannot do that says so in its
 ``guarantee``, which ``explain()`` shows.
+
+The id alone does not say which batch it is: who puts an older copy of a checkpoint back goes on
+with other batches under the same ids. So a sink stores, together with what it writes, the *mark*
+of the batch, which it gets from the history in its context. When a job starts, the driver asks each
+sink for the last mark (``committed_mark``). If the checkpoint does not know that batch, the job is
+refused, or the sink takes back what is of another history (``truncate``), or leaves it and writes
+on (``accept``), as the user chose. A sink that returns no mark is not asked anything.
 
 A job may be content with at-least-once. Its writers find that in their context, and a sink that
 knows how to do with less work then, such as writing at once instead of into a transaction, says so
@@ -15,14 +22,16 @@ in ``guarantee_in``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
+from scurry.common.errors import NotSupportedError
 from scurry.common.type_information import TypeInformation
+from scurry.functions.history import History, Mark, NumbersOnly
 
 EXACTLY_ONCE = "exactly-once"
 AT_LEAST_ONCE = "at-least-once"
@@ -55,11 +64,14 @@ class CommitterContext:
     """A sink's place on the driver.
 
     Batch ids count from 0 in every new checkpoint directory, so "batch 7 is committed" means
-    something only together with ``checkpoint_id``, which stays the same for the life of one.
+    something only together with ``checkpoint_id``, which stays the same for the life of one, and
+    with ``history``: ``history.mark(batch_id)`` is the identity of a batch, and
+    ``history.repeats(batch_id, mark)`` compares it with the mark found in the target.
     """
 
     uid: str
     checkpoint_id: str
+    history: History = field(default_factory=NumbersOnly)
 
 
 class Records(Protocol):
@@ -131,6 +143,25 @@ class Sink(ABC):
     def start(self, context: CommitterContext) -> None:
         """Called on the driver before anything else, each time the job is started."""
 
+    def committed_mark(self) -> Mark | None:
+        """Called on the driver after ``start``: the mark of the last batch that is in the target,
+        None if there is none, or if the sink stores no marks."""
+        return None
+
+    def why_not_truncate(self) -> str:
+        """A sentence that says why this sink cannot take back what it has committed, and what to
+        do instead; empty if it can."""
+        return f"{type(self).__name__} cannot take back what it has committed."
+
+    def truncate(self) -> None:
+        """Called on the driver when the mark is not of the job's history, and the user chose
+        ``truncate``: take back every batch that the history does not hold."""
+        raise NotSupportedError(self.why_not_truncate())
+
+    def accept(self, mark: Mark) -> None:
+        """Called on the driver when the mark is not of the job's history, and the user chose
+        ``append``: leave everything, and go on as if the last batch committed were ``mark``."""
+
     def commit(self, batch_id: int, messages: list[Any]) -> None:
         """Called on the driver once all writers of batch ``batch_id`` have prepared. May be called
         again for the same batch after a crash and must then change nothing."""
@@ -139,8 +170,9 @@ class Sink(ABC):
         """Called on the driver when batch ``batch_id`` failed: throw away what was prepared."""
 
     def recover(self, batch_id: int) -> None:
-        """Called on the driver when a job resumes: every batch before ``batch_id`` is committed,
-        anything prepared beyond it will be written again."""
+        """Called on the driver when a job starts or resumes, after another history was dealt with:
+        every batch before ``batch_id`` is committed, anything prepared beyond it will be written
+        again."""
 
     def close(self) -> None:
         """Called on the driver when the job has ended."""

@@ -258,6 +258,8 @@ class Sink(Operator):
     layout: ClassVar[str] = "sink"
 
     sink: sinks.Sink
+    #: what to do about batches that the checkpoint does not know; None for the job's own choice
+    on_other_history: str | None = None
 
     @property
     def stateful(self) -> bool:

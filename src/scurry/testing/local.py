@@ -9,21 +9,28 @@ import tempfile
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import cloudpickle
+import msgspec
 
 from scurry.compile.claims import Standing, claim_state
+from scurry.compile.histories import sinks_of, start_sinks
 from scurry.compile.job import CompiledJob
-from scurry.compile.planner import BatchPlanner, Epoch, after_forgetting, deal_again, rescaled
+from scurry.compile.planner import (
+    BatchPlanner,
+    Epoch,
+    after_forgetting,
+    deal_again,
+    decode_epoch,
+    rescaled,
+)
 from scurry.datastream.data_stream import DataStream
 from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
-from scurry.functions.sink import CommitterContext
-from scurry.plan.nodes import Sink as SinkNode
 from scurry.runtime.envelope import CELLS, COMMIT, DRIVER, OPERATORS, REPORT, Envelope
 from scurry.runtime.host import SlotHost
 from scurry.runtime.ingress import IngressTask, decode_plan, encode_plan
@@ -39,6 +46,16 @@ from scurry.testing.sinks import ListSink
 _PLENTY = 1 << 40
 
 
+@dataclass(frozen=True)
+class CheckpointCopy:
+    """A copy of the checkpoint of a :class:`LocalJob`."""
+
+    epoch: bytes
+    journals: dict[tuple[int, int], MemoryJournal]
+    #: the plan of a micro-batch that was not executed yet
+    lines: list[bytes]
+
+
 class LocalJob:
     """A compiled job, run micro-batch by micro-batch in this process.
 
@@ -50,21 +67,23 @@ class LocalJob:
         self.batch = -1
         self._job = job
         self._content = cloudpickle.dumps(replace(job.spec, run_id="local"))
-        self._sinks = {
-            job.uids[node]: node.sink for node in job.graph.nodes if isinstance(node, SinkNode)
-        }
+        self._sinks = {each.uid: each for each in sinks_of(job)}
         self._planner = BatchPlanner(job.spec, _PLENTY)
-        self._identity = uuid.uuid4().hex
-        for uid, sink in self._sinks.items():
-            sink.start(CommitterContext(uid, self._identity))
-            sink.recover(0)
+        self._checkpoint_id = uuid.uuid4().hex
+        self._start_sinks()
         self._journals: dict[tuple[int, int], MemoryJournal] = {}
         self._stores: dict[tuple[int, int], Store] = {}
         self._hosts: dict[tuple[int, int], SlotHost] = {}
         self._ingress: dict[int, IngressTask] = {}
         self._metrics = MetricTotals()
         self._lines: list[bytes] = []
+        #: whether the last planned micro-batch waits to be executed
+        self._pending = False
         self._directory = tempfile.TemporaryDirectory(prefix="scurry-local-")
+
+    def _start_sinks(self) -> None:
+        history = self._planner.history
+        start_sinks(self._sinks.values(), self._checkpoint_id, history, "the local checkpoint")
 
     def __enter__(self) -> LocalJob:
         return self
@@ -84,10 +103,40 @@ class LocalJob:
 
     def step(self, max_records: int = _PLENTY) -> bool:
         """Run one micro-batch of at most so many records per source; False if there is nothing."""
-        if not self._plan(max_records):
+        if not self._pending and not self._plan(max_records):
             return False
+        self._pending = False
         self._commit(self._execute())
         return True
+
+    def plan_step(self, max_records: int = _PLENTY) -> bool:
+        """Plan a micro-batch, which the next :meth:`step` executes; False if there is nothing."""
+        self._pending = self._plan(max_records)
+        return self._pending
+
+    def copy_checkpoint(self) -> CheckpointCopy:
+        """What a copy of the job's checkpoint, made now, would hold."""
+        return CheckpointCopy(
+            msgspec.json.encode(self.epoch()),
+            {place: copy.deepcopy(journal) for place, journal in self._journals.items()},
+            list(self._lines) if self._pending else [],
+        )
+
+    def go_back(self, to: CheckpointCopy, job: CompiledJob | None = None) -> None:
+        """Restart from a copy of the checkpoint, perhaps as ``job``, the program built anew; the
+        sinks still hold what they have been given since the copy was made."""
+        self.restart(lose_local_state=True)
+        self._planner.close()
+        self._job = job or self._job
+        self._content = cloudpickle.dumps(replace(self._job.spec, run_id="local"))
+        self._sinks = {each.uid: each for each in sinks_of(self._job)}
+        self._journals = copy.deepcopy(to.journals)
+        self._lines, self._pending = list(to.lines), bool(to.lines)
+        epoch = decode_epoch(to.epoch)
+        self.batch = epoch.batch
+        last = epoch.batch - self._pending
+        self._planner = BatchPlanner(self._job.spec, _PLENTY, epoch, last)
+        self._start_sinks()
 
     def crash_step(self, max_records: int = _PLENTY) -> bool:
         """Run a micro-batch whose commit never happens, then run it again as after a crash."""
@@ -102,7 +151,7 @@ class LocalJob:
 
     def rescale(self, job: CompiledJob) -> None:
         """Restart as ``job``, the same program compiled with another parallelism."""
-        self._move_to(job, rescaled(self.epoch(), job.spec))
+        self._move_to(job, rescaled(self.epoch(), job.spec), self.batch)
 
     def crash_and_rescale_step(self, job: CompiledJob, max_records: int = _PLENTY) -> bool:
         """Run a micro-batch whose commit never happens, and run it again as ``job``."""
@@ -113,7 +162,7 @@ class LocalJob:
         self._journals = before
         planned = rescaled(self.epoch(), job.spec)
         plans = deal_again([decode_plan(line) for line in self._lines], job.spec, planned)
-        self._move_to(job, planned)
+        self._move_to(job, planned, self.batch - 1)
         self._lines = [encode_plan(plan) for plan in plans]
         self._commit(self._execute())
         return True
@@ -125,19 +174,14 @@ class LocalJob:
             raise ValueError(f"{len(before.stages)} stages cannot become {len(after.stages)}")
         standing = Standing("memory", self.epoch(), self.batch + 1)
         after = claim_state(after, standing, allow_non_restored_state)
-        self._sinks = {
-            job.uids[node]: node.sink for node in job.graph.nodes if isinstance(node, SinkNode)
-        }
-        for uid, sink in self._sinks.items():
-            sink.start(CommitterContext(uid, self._identity))
-            sink.recover(self.batch + 1)
+        self._sinks = {each.uid: each for each in sinks_of(job)}
         epoch = after_forgetting(self.epoch(), after)
         if before.parallelism == after.parallelism:
-            self._go_on(replace(job, spec=after), epoch)
+            self._go_on(replace(job, spec=after), epoch, self.batch)
         else:
-            self._move_to(replace(job, spec=after), rescaled(epoch, after))
+            self._move_to(replace(job, spec=after), rescaled(epoch, after), self.batch)
 
-    def _move_to(self, job: CompiledJob, epoch: Epoch) -> None:
+    def _move_to(self, job: CompiledJob, epoch: Epoch, last: int) -> None:
         before, after = self._job.spec, job.spec
         deal = Deal(after.parallelism, after.max_parallelism, after.degrees, rule_of)
         held, self._journals = self._journals, {}
@@ -145,14 +189,15 @@ class LocalJob:
             journals = {slot: held[at, slot] for at, slot in sorted(held) if at == stage}
             for slot, journal in enumerate(rescale_in_memory(journals, deal, before.degrees)):
                 self._journals[stage, slot] = journal
-        self._go_on(job, epoch)
+        self._go_on(job, epoch, last)
 
-    def _go_on(self, job: CompiledJob, epoch: Epoch) -> None:
+    def _go_on(self, job: CompiledJob, epoch: Epoch, last: int) -> None:
         self.restart(lose_local_state=True)
         self._planner.close()
         self._job = job
         self._content = cloudpickle.dumps(replace(job.spec, run_id="local"))
-        self._planner = BatchPlanner(job.spec, _PLENTY, epoch)
+        self._planner = BatchPlanner(job.spec, _PLENTY, epoch, last)
+        self._start_sinks()
 
     def _plan(self, max_records: int) -> bool:
         self._planner.max_records = max_records
@@ -253,8 +298,8 @@ class LocalJob:
         self._planner.close()
         for store in self._stores.values():
             store.close()
-        for sink in self._sinks.values():
-            sink.close()
+        for each in self._sinks.values():
+            each.sink.close()
         self._directory.cleanup()
 
 

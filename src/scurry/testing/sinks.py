@@ -15,7 +15,7 @@ class ListSink(DriverSink):
         self.values: list[Any] = []
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_seen": -1, "values": []}
+        return {"values": []}
 
     def receive(self, index: int, parallelism: int, rows: list[Any]) -> None:
         self.values.extend(rows)

@@ -7,12 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import deltalake
+import pyarrow as pa
 import pytest
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
 from scurry.common import Row, Types
-from scurry.common.errors import JobError, ProgramError, TypeMismatchError
+from scurry.common.errors import (
+    JobError,
+    OtherHistoryError,
+    ProgramError,
+    TypeMismatchError,
+)
 from scurry.connectors.delta import DeltaSink
 from scurry.datastream import StreamExecutionEnvironment
+from scurry.functions.history import Branch, History, Mark
 from scurry.functions.sink import CommitterContext, WriterContext
 from scurry.runtime.batch import Batch
 from scurry.testing.local import run_local
@@ -71,3 +79,50 @@ def test_faults_are_said(tmp_path: Path) -> None:
     with pytest.raises(ProgramError, match="needs a row type"):
         DeltaSink(path, Types.LONG())
     assert b"hunter2" not in pickle.dumps(DeltaSink(path, storage_options={"key": "hunter2"}))
+
+
+A, B = f"{0xA:015x}", f"{0xB:015x}"
+
+
+def at(path: Path, planned: int, *branches: Branch) -> DeltaSink:
+    sink = DeltaSink(str(path))
+    history = History(branches or [Branch(A, 0)], planned)
+    sink.start(CommitterContext("sink", "job", history))
+    return sink
+
+
+def committed(path: Path, batches: range, *branches: Branch) -> None:
+    sink = at(path, batches.stop - 1, *branches)
+    for batch in batches:
+        sink.commit(batch, [written(sink, Row(n=batch))])
+
+
+def test_files_that_were_rewritten_cannot_be_taken_back(tmp_path: Path) -> None:
+    committed(tmp_path / "t", range(4))
+    DeltaTable(str(tmp_path / "t")).optimize.compact()
+    with pytest.raises(OtherHistoryError, match="is not part of the table any more: the table was"):
+        at(tmp_path / "t", 1).truncate()
+
+
+def test_a_log_that_does_not_reach_back_is_not_guessed_at(tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    # as an earlier version wrote it
+    for batch in range(3):
+        last = CommitProperties(app_transactions=[Transaction("scurry/job/sink", batch)])
+        write_deltalake(path, pa.table({"n": [batch]}), mode="append", commit_properties=last)
+    old = Branch("", 0)
+    sink = at(tmp_path / "t", 1, old)
+    assert sink.committed_mark() == Mark(2)
+    committed(tmp_path / "t", range(3, 5), old, Branch(B, 3))
+    assert sink.committed_mark() == Mark(4, B)
+    with pytest.raises(OtherHistoryError, match="does not reach back to micro-batch 1, where the"):
+        sink.truncate()
+
+
+def test_what_others_write_to_the_table_stays(tmp_path: Path) -> None:
+    committed(tmp_path / "t", range(2))
+    write_deltalake(str(tmp_path / "t"), pa.table({"n": [77]}), mode="append")
+    committed(tmp_path / "t", range(2, 4))
+    at(tmp_path / "t", 0).truncate()
+    found = DeltaTable(str(tmp_path / "t")).to_pyarrow_table().column("n").to_pylist()
+    assert sorted(found) == [0, 77]

@@ -21,6 +21,7 @@ from scurry.common.errors import JobError, ProgramError
 from scurry.connectors.push import PushSource, Spool
 from scurry.connectors.webhook import WebhookSink
 from scurry.datastream import StreamExecutionEnvironment
+from scurry.functions.history import Branch, History
 from scurry.functions.sink import AT_LEAST_ONCE, CommitterContext
 from scurry.testing.local import run_local
 from scurry.testing.servers import free_port
@@ -87,6 +88,17 @@ def test_what_fails_for_a_while_is_posted_again(
     assert receiver.bodies == [["x"]]
     assert receiver.headers[0]["Idempotency-Key"] == "job/sink/7/0"
     assert "waiting for http://127.0.0.1/hook" in caplog.text
+
+
+def test_batches_of_another_history_have_other_keys(receiver: Receiver) -> None:
+    for branch in ("a", "a", "b"):
+        sink = WebhookSink(receiver.url)
+        sink.start(CommitterContext("sink", "job", History([Branch(branch, 0)], 7)))
+        sink.commit(7, [((0, 1), ["x"])])
+        assert sink.committed_mark() is None
+    first, again, other = (headers["Idempotency-Key"] for headers in receiver.headers)
+    assert first == again == "job/sink/a/7/0"
+    assert other == "job/sink/b/7/0"
 
 
 def test_a_refusal_fails_the_job(receiver: Receiver) -> None:

@@ -21,12 +21,12 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.query import StreamingQuery
 
 from scurry.common.fault_points import fault_point
+from scurry.compile.histories import JobSink, start_sinks
 from scurry.compile.planner import BatchPlanner, Epoch, after_forgetting, planned_for
 from scurry.compile.spark.checkpoint import JobDirectory
 from scurry.compile.spark.progress import Progress, StopWatch
 from scurry.compile.spark.stage_host import StageHost
 from scurry.compile.spark.worker import ENVELOPE_SCHEMA, JobPayload, run_ingress, to_arrow
-from scurry.functions.sink import CommitterContext, Sink
 from scurry.runtime.envelope import CELLS, COMMIT, OPERATORS, REPORT
 from scurry.runtime.report import decode_operators, decode_report
 from scurry.runtime.specs import JobSpec
@@ -67,14 +67,14 @@ class Attempt:
         spec: JobSpec,
         payload: JobPayload,
         directory: JobDirectory,
-        sinks: dict[str, Sink],
+        sinks: list[JobSink],
         progress: Progress,
     ) -> None:
         self._session = session
         self._spec = spec
         self._payload = payload
         self._directory = directory
-        self._sinks = sinks
+        self._sinks = {each.uid: each for each in sinks}
         self._progress = progress
         self._query: StreamingQuery | None = None
         self._failure: BaseException | None = None
@@ -94,11 +94,11 @@ class Attempt:
         """Run until the sources end or ``stopping`` is set; raises what makes the query fail."""
         self._stopping = stopping
         self._on_progress = on_progress
-        self._planner = BatchPlanner(self._spec, max_records, self._where_it_stands())
+        epoch = self._where_it_stands()
+        planner = self._planner = BatchPlanner(self._spec, max_records, epoch, self._handled)
         try:
-            for uid, sink in self._sinks.items():
-                sink.start(CommitterContext(uid, self._payload.checkpoint_id))
-                sink.recover(self._handled + 1)
+            where = f"the checkpoint in {self._directory.root}"
+            start_sinks(self._sinks.values(), self._payload.checkpoint_id, planner.history, where)
             if self._planned > self._handled or not self._planner.done:
                 query = self._query = self._build(trigger)
                 try:
@@ -108,8 +108,8 @@ class Attempt:
                     if query.isActive:
                         query.stop()
         except BaseException as failure:
-            for sink in self._sinks.values():
-                sink.abort(self._handled + 1)
+            for each in self._sinks.values():
+                each.sink.abort(self._handled + 1)
             raise (self._failure or failure) from None
         finally:
             self._progress.board.wipe()

@@ -36,7 +36,7 @@ import msgspec
 
 from scurry.common.errors import ConfigurationError, StateError
 from scurry.compile.claims import Standing
-from scurry.compile.planner import Epoch
+from scurry.compile.planner import Epoch, decode_epoch
 from scurry.runtime.ingress import TaskPlan, decode_plan, encode_plan, plan_file
 from scurry.runtime.specs import JobSpec
 
@@ -349,7 +349,7 @@ class JobDirectory:
 
 def _read_epoch(path: Path) -> Epoch:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Epoch)
+        return decode_epoch(path.read_bytes())
     except (OSError, msgspec.MsgspecError) as failure:
         raise StateError(
             f"The checkpoint is damaged: {path} cannot be read ({failure}). Put the file back, "

@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 
 from scurry.common.waiting import Wait
 from scurry.compile.claims import claim_state
+from scurry.compile.histories import sinks_of
 from scurry.compile.job import CompiledJob
 from scurry.compile.restarts import Restarts
 from scurry.compile.spark.attempt import Attempt
@@ -33,8 +34,6 @@ from scurry.compile.spark.routes import route_values
 from scurry.compile.spark.session import query_session
 from scurry.compile.spark.waits import ProgressTeller, notes_beside
 from scurry.compile.spark.worker import JobPayload, local_root
-from scurry.functions.sink import Sink
-from scurry.plan.nodes import Sink as SinkNode
 
 
 class SparkJob:
@@ -74,9 +73,7 @@ class SparkJob:
         if standing is not None:
             self._spec = claim_state(self._spec, standing, allow_non_restored_state)
         self._checkpoint_id = self._directory.prepare(self._spec).checkpoint_id
-        self._sinks: dict[str, Sink] = {
-            job.uids[node]: node.sink for node in job.graph.nodes if isinstance(node, SinkNode)
-        }
+        self._sinks = sinks_of(job)
         self._session = query_session(session, self._spec.parallelism)
         self._max_records = max_records
         self._failure: BaseException | None = None
@@ -173,9 +170,9 @@ class SparkJob:
             self._directory.delete()
             place = Path(local_root(self._spec.local_root)) / self._checkpoint_id
             shutil.rmtree(place, ignore_errors=True)
-        for sink in self._sinks.values():
+        for each in self._sinks:
             try:
-                sink.close()
+                each.sink.close()
             except Exception as failure:
                 self._failure = self._failure or failure
         self._ended.set()

@@ -6,6 +6,7 @@ their declared type, an Avro schema or the first of them says.
 
 from __future__ import annotations
 
+import itertools
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -150,6 +151,18 @@ class _ColumnFactory(BulkWriterFactory):
             for piece in pieces:
                 writer.write(piece.cast(first.schema))
 
+    def measure(self, segment: Path) -> int:
+        return sum(piece.num_rows for piece in self.pieces(segment))
+
+    def cut(self, joined: Path, end: int, target: Path) -> None:
+        pieces = self.pieces(joined)
+        first = next(pieces)
+        with self.open(target, first.schema) as writer:
+            for piece in itertools.chain([first], pieces):
+                if end > 0:
+                    writer.write(piece.slice(0, end))
+                end -= piece.num_rows
+
 
 class _Parquet(_ColumnFactory):
     suffix = ".parquet"
@@ -164,6 +177,10 @@ class _Parquet(_ColumnFactory):
         with pq.ParquetFile(path) as file:
             for group in range(file.metadata.num_row_groups):
                 yield file.read_row_group(group)
+
+    def measure(self, segment: Path) -> int:
+        rows: int = pq.read_metadata(segment).num_rows
+        return rows
 
 
 class _Orc(_ColumnFactory):

@@ -2,8 +2,8 @@
 
 All that is not finished lies in a hidden directory below the sink's path. There the workers of each
 run have a directory of their own for segments, which get random names, and each sink of each job
-has one for its *manifest*: the last batch that counts, the segments that wait to become part files,
-and the part files to publish.
+has one for its *manifest*: the mark of the last batch that counts, the segments that wait to become
+part files, and the part files to publish (:mod:`scurry.connectors.files.manifest`).
 
 A commit prepares the part files that are due, still hidden; then replaces the manifest, which is
 the moment at which the batch counts; then gives the part files their names. Whatever happens
@@ -24,39 +24,13 @@ from collections.abc import Callable
 from itertools import repeat
 from pathlib import Path
 
-import msgspec
-
-from scurry.common.errors import StateError
 from scurry.common.fault_points import fault_point
 from scurry.common.serialization import BulkWriterFactory
+from scurry.connectors.files.manifest import BatchName, ManifestFile, Part, Pending
 from scurry.connectors.files.rolling import OutputFileConfig, RollingPolicy
+from scurry.connectors.files.truncation import Withdrawal, check_reach, drop_pending, pieces_of
+from scurry.functions.history import Mark
 from scurry.functions.sink import CommitterContext
-
-
-class Pending(msgspec.Struct):
-    """The segments of a bucket that are not in a part file yet."""
-
-    segments: list[str] = []
-    size: int = 0
-    created: int = 0
-    changed: int = 0
-    #: the first micro-batch they hold records of
-    batch: int = 0
-
-
-class Manifest(msgspec.Struct):
-    """What a file sink remembers."""
-
-    batch: int = -1
-    #: number of the next part file
-    number: int = 0
-    pending: dict[str, Pending] = {}
-    #: hidden file, and the part file that it is to become
-    publish: list[tuple[str, str]] = []
-    #: the directories of runs that may hold segments
-    runs: list[str] = []
-    version: int = 1
-
 
 #: What a writer tells the committer: bucket, name of the segment, its size.
 Segment = tuple[str, str, int]
@@ -88,24 +62,75 @@ class FileCommitter:
         self._names = names
         self._joins = joins and policy.part_size != 0
         self._clock = clock
+        self._history = context.history
+        #: whether the job has begun to write: until then it may be refused, and nothing is changed
+        self._writing = False
         self._lock = threading.Lock()
         name = f"{context.checkpoint_id}/{context.uid}".encode()
         self._place = self._root / hashlib.sha256(name).hexdigest()[:12]
         self._place.mkdir(parents=True, exist_ok=True)
         self._run = run
         (self._root / run).mkdir(exist_ok=True)
-        self._manifest = self._load()
+        self._file = ManifestFile(self._place)
+        self._manifest = self._file.load()
+
+    @property
+    def mark(self) -> Mark | None:
+        """The mark of the last batch that counts."""
+        return self._manifest.mark
+
+    def truncate(self) -> None:
+        """Take back all batches that the history does not hold."""
+        with self._lock:
+            manifest, history = self._manifest, self._history
+            check_reach(manifest, history, self._base)
+            self._publish()
+            taken = Withdrawal(self._factory, history, self._base)
+            taken.examine(self._file.parts(manifest), self._root, self._place.name)
+            drop_pending(manifest.pending, history, self._root)
+            awaited = (history.planned, history.token(history.planned))
+            found = any(awaited in held.origins for held in manifest.pending.values())
+            last = history.planned if found or taken.pending_found else history.last
+            manifest.withdraw, manifest.publish = taken.gone, taken.cut
+            self._count(history.mark(last))
+            self._settle()
+
+    def accept(self, mark: Mark) -> None:
+        """Let everything stay, and go on as if ``mark`` were the last batch."""
+        with self._lock:
+            self._publish()
+            for held in self._manifest.pending.values():
+                held.origins = [(mark.batch, mark.branch)] * len(held.segments)
+            self._count(mark)
+            self._file.forget_parts(self._manifest, (mark.batch, mark.branch))
+
+    def _count(self, mark: Mark) -> None:
+        manifest = self._manifest
+        manifest.batch, manifest.branch = mark.batch, mark.branch
+        manifest.changed = int(self._clock() * 1000)
+
+    def _save(self) -> None:
+        self._file.save(self._manifest)
+
+    def _settle(self) -> None:
+        """Let the manifest count, then do what it says."""
+        self._save()
+        if self._manifest.publish or self._manifest.withdraw:
+            fault_point("file-manifest")
+        self._publish()
 
     def recover(self) -> None:
         """Finish what was begun, delete what nobody needs."""
         with self._lock:
+            self._writing = True
             self._publish()
             manifest = self._manifest
             known = {name for held in manifest.pending.values() for name in held.segments}
             for run in manifest.runs:
                 if not self._clean(self._root / run, known):
                     shutil.rmtree(self._root / run, ignore_errors=True)
-            self._clean(self._place, known | {f"{self._place.name}/manifest"})
+            own = {f"{self._place.name}/{name}" for name in self._file.own}
+            self._clean(self._place, known | own)
             kept = [run for run in manifest.runs if (self._root / run).exists()]
             manifest.runs = [*dict.fromkeys([*kept, self._run])]
             (self._root / self._run).mkdir(exist_ok=True)
@@ -124,10 +149,14 @@ class FileCommitter:
     def commit(self, batch: int, segments: list[Segment]) -> None:
         """Let the segments of ``batch`` count, unless they do already."""
         with self._lock:
+            self._writing = True
+            if self._file.changed:
+                self._manifest = self._file.load()
             pending = self._manifest.pending.values()
-            if batch <= self._manifest.batch:
+            if self._history.repeats(batch, self._manifest.mark):
                 self._publish()
                 return
+            mark = self._history.mark(batch)
             now = int(self._clock() * 1000)
             if not segments and not any(map(self._due, pending, repeat(now), repeat(batch))):
                 return
@@ -135,9 +164,10 @@ class FileCommitter:
                 fresh = Pending(created=now, batch=batch)
                 held = self._manifest.pending.setdefault(bucket, fresh)
                 held.segments.append(name)
+                held.origins.append((mark.batch, mark.branch))
                 held.size += size
                 held.changed = now
-            self._manifest.batch = batch
+            self._count(mark)
             self._roll(now, final=False)
 
     def roll(self, final: bool = False) -> None:
@@ -145,13 +175,17 @@ class FileCommitter:
         with self._lock:
             now = int(self._clock() * 1000)
             pending, batch = self._manifest.pending.values(), self._manifest.batch
-            if pending and (final or any(map(self._due, pending, repeat(now), repeat(batch)))):
+            due = final or any(map(self._due, pending, repeat(now), repeat(batch)))
+            if self._writing and pending and due and not self._file.changed:
                 self._roll(now, final)
 
     def close(self) -> None:
-        """Publish everything: the job has ended."""
+        """Publish everything: the job has ended. If another run has taken over, what this one has
+        written is the other's by now."""
         self.roll(final=True)
         with self._lock:
+            if self._writing and self._file.changed:
+                return
             shutil.rmtree(self._root / self._run, ignore_errors=True)
 
     def _due(self, held: Pending, now: int, batch: int) -> bool:
@@ -161,25 +195,25 @@ class FileCommitter:
     def _roll(self, now: int, final: bool) -> None:
         manifest = self._manifest
         joined: list[str] = []
-        manifest.publish = []
+        manifest.publish, manifest.withdraw = [], []
         for bucket, held in list(manifest.pending.items()):
             if not final and not self._due(held, now, manifest.batch):
                 continue
             del manifest.pending[bucket]
-            batches = [held.segments]
+            groups = [(held.segments, held.origins)]
             if len(held.segments) > 1 and not self._joins:
-                batches = [[segment] for segment in held.segments]
-            for segments in batches:
-                manifest.publish.append(self._prepare(bucket, segments))
+                pairs = zip(held.segments, held.origins, strict=True)
+                groups = [([segment], [origin]) for segment, origin in pairs]
+            for segments, origins in groups:
+                manifest.publish.append(self._prepare(bucket, segments, origins))
                 joined += segments if len(segments) > 1 else []
-        self._save()
-        if manifest.publish:
-            fault_point("file-manifest")
-        self._publish()
+        self._settle()
         for name in joined:
             (self._root / name).unlink(missing_ok=True)
 
-    def _prepare(self, bucket: str, segments: list[str]) -> tuple[str, str]:
+    def _prepare(
+        self, bucket: str, segments: list[str], origins: list[BatchName]
+    ) -> tuple[str, str]:
         """A hidden file with the content of ``segments``, and the name it is to get."""
         hidden = segments[0]
         if len(segments) > 1:
@@ -192,31 +226,16 @@ class FileCommitter:
         self._manifest.number += 1
         suffix = names.part_suffix or self._factory.suffix
         name = f"{names.part_prefix}-{self._place.name}-{number:06d}{suffix}"
-        return hidden, f"{bucket}/{name}" if bucket else name
+        name = f"{bucket}/{name}" if bucket else name
+        pieces = pieces_of(self._factory, [self._root / each for each in segments], origins)
+        self._manifest.parts.append(Part(name, pieces))
+        return hidden, name
 
     def _publish(self) -> None:
+        for name in self._manifest.withdraw:
+            (self._base / name).unlink(missing_ok=True)
         for hidden, name in self._manifest.publish:
             source, target = self._root / hidden, self._base / name
             if source.exists():
                 target.parent.mkdir(parents=True, exist_ok=True)
                 source.rename(target)
-
-    def _load(self) -> Manifest:
-        path = self._place / "manifest"
-        if not path.exists():
-            return Manifest()
-        try:
-            return msgspec.json.decode(path.read_bytes(), type=Manifest)
-        except msgspec.DecodeError as failure:
-            raise StateError(
-                f"{path} is damaged ({failure}), so it is not known what the file sink has "
-                "written. Restore it, or start the job anew with another checkpoint directory."
-            ) from failure
-
-    def _save(self) -> None:
-        draft = self._place / f"manifest-{uuid.uuid4().hex}"
-        with draft.open("wb") as file:
-            file.write(msgspec.json.encode(self._manifest))
-            file.flush()
-            os.fsync(file.fileno())
-        draft.rename(self._place / "manifest")

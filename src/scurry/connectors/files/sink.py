@@ -28,6 +28,7 @@ from scurry.connectors.files.rolling import (
     RollingPolicy,
 )
 from scurry.connectors.files.writers import EncoderFactory
+from scurry.functions.history import Mark
 from scurry.functions.sink import (
     CommitterContext,
     Records,
@@ -111,6 +112,21 @@ class FileSink(Sink):
         """Publish parts that are due although no micro-batch comes."""
         while not ended.wait(self._check_interval / 1000):
             committer.roll()
+
+    def committed_mark(self) -> Mark | None:
+        assert self._committer is not None
+        return self._committer.mark
+
+    def why_not_truncate(self) -> str:
+        return ""
+
+    def truncate(self) -> None:
+        assert self._committer is not None
+        self._committer.truncate()
+
+    def accept(self, mark: Mark) -> None:
+        assert self._committer is not None
+        self._committer.accept(mark)
 
     def commit(self, batch_id: int, messages: list[Any]) -> None:
         assert self._committer is not None

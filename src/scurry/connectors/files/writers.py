@@ -122,6 +122,21 @@ class _AvroFactory(BulkWriterFactory):
                         writer.write_block(block)
             writer.flush()
 
+    def measure(self, segment: Path) -> int:
+        with segment.open("rb") as file:
+            return sum(block.num_records for block in fastavro().block_reader(file))
+
+    def cut(self, joined: Path, end: int, target: Path) -> None:
+        avro = fastavro()
+        with target.open("wb") as file, joined.open("rb") as whole:
+            writer = avro.write.Writer(file, self._schema.parsed, codec="deflate")
+            for block in avro.block_reader(whole):
+                # blocks were copied whole, so each is of one segment
+                if end > 0:
+                    writer.write_block(block)
+                end -= block.num_records
+            writer.flush()
+
 
 class _Avro(SegmentWriter):
     def __init__(self, path: str, schema: Any) -> None:

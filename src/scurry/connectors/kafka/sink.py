@@ -10,6 +10,7 @@ from scurry.connectors.kafka.client import ClientSettings
 from scurry.connectors.kafka.outgoing import KafkaRecordSerializationSchema
 from scurry.connectors.kafka.transactions import BatchTransactions
 from scurry.connectors.kafka.writer import DirectWriter, StagingWriter
+from scurry.functions.history import Mark
 from scurry.functions.sink import (
     AT_LEAST_ONCE,
     EXACTLY_ONCE,
@@ -63,11 +64,20 @@ class KafkaSink(Sink):
             self._transactions.close()
         if self._transactional:
             name = f"{self._prefix}-{context.uid}"
-            self._transactions = BatchTransactions(self._settings, name, context.checkpoint_id)
+            self._transactions = BatchTransactions(self._settings, name, context)
 
-    def recover(self, batch_id: int) -> None:
+    def committed_mark(self) -> Mark | None:
+        return None if self._transactions is None else self._transactions.start()
+
+    def why_not_truncate(self) -> str:
+        return (
+            "Kafka does not let records be taken back. With 'append' the records of both "
+            "histories are in the topic, and consumers have to bear them."
+        )
+
+    def accept(self, mark: Mark) -> None:
         if self._transactions is not None:
-            self._transactions.start()
+            self._transactions.accept(mark)
 
     def commit(self, batch_id: int, messages: list[Any]) -> None:
         if self._transactions is not None:

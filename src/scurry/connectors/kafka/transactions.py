@@ -3,8 +3,9 @@
 A worker cannot hand an open transaction to another process, so writers only serialise; their
 records travel to the driver inside the commit messages. The driver writes the records of a batch in
 one transaction, together with a *mark*: the batch's number, committed as an offset of a consumer
-group that exists for this purpose alone. Records and mark become visible together or not at all, so
-after a crash the mark tells whether the batch is in Kafka already.
+group that exists for this purpose alone, with the checkpoint, the branch of its history and the
+time as metadata. Records and mark become visible together or not at all, so after a crash the mark
+tells whether the batch is in Kafka already.
 
 The transactional id is the same in every run of the job. A new run's first act makes the brokers
 abort what an earlier one left open, and refuse whatever it still tries to write.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from scurry.common.errors import JobError
@@ -26,6 +28,8 @@ from scurry.connectors.kafka.client import (
     make,
 )
 from scurry.connectors.kafka.outgoing import Outgoing
+from scurry.functions.history import Mark
+from scurry.functions.sink import CommitterContext
 
 #: How long one call may take before the wait for it is spoken of.
 _CALL_SECONDS = 2.0
@@ -42,45 +46,82 @@ _TRANSACTION_MS = 60_000
 class BatchTransactions:
     """Writes micro-batches of one sink, each once."""
 
-    def __init__(self, settings: ClientSettings, name: str, checkpoint_id: str) -> None:
+    def __init__(self, settings: ClientSettings, name: str, context: CommitterContext) -> None:
         self._settings = settings
         self._name = name
-        self._checkpoint_id = checkpoint_id
+        self._checkpoint_id = context.checkpoint_id
+        self._history = context.history
         self._patience = Patience(settings.servers, "write a micro-batch")
         self._producer: Any = None
         #: stands for the group that holds the mark; it never joins it
         self._consumer: Any = None
-        self._last = -1
+        #: the marks of this checkpoint, each with whichever topic its batch was written to
+        self._marks: dict[str, Mark] = {}
         self._began = 0.0
         self._reason: Any = None
 
-    def start(self) -> None:
-        """Fence off earlier runs. If the brokers are away, that is left to the first commit."""
+    def start(self) -> Mark | None:
+        """Find the last mark: one of another history, if there is any; otherwise fence off earlier
+        runs. If the brokers are away, that is left to the first commit."""
         from confluent_kafka import KafkaException
 
         deadline = time.monotonic() + _START_SECONDS
         while self._producer is None and time.monotonic() < deadline:
             try:
+                self._marks = self._peek()
+                if self._strange():
+                    break
                 self._open()
             except KafkaException as failure:
                 self._after_failure(failure)
             except _NoAnswer:
                 self._abandon()
+        return self._last()
+
+    def _peek(self) -> dict[str, Mark]:
+        """The marks, found without disturbing a run of this job that may be alive: a job that is
+        to be refused must not fence it off."""
+        consumer = self._make_consumer("read_uncommitted")
+        try:
+            return self._committed(consumer)
+        finally:
+            consumer.close()
+
+    def _strange(self) -> list[Mark]:
+        return [mark for mark in self._marks.values() if not self._history.holds(mark)]
+
+    def _last(self) -> Mark | None:
+        marks = self._strange() or list(self._marks.values())
+        return max(marks, key=lambda mark: mark.batch, default=None)
+
+    def accept(self, mark: Mark) -> None:
+        """Go on as if ``mark`` were the last batch, wherever there are marks."""
+        self._insist(lambda: self._accept(mark))
+
+    def _accept(self, mark: Mark) -> None:
+        self._began = time.monotonic()
+        self._producer.begin_transaction()
+        self._finish(dict.fromkeys(self._marks, mark))
 
     def commit(self, batch_id: int, parts: list[Outgoing]) -> None:
         """Write a batch, unless it is in Kafka already. Waits for brokers that are away."""
+        parts = [part for part in parts if len(part)]
+        if parts:
+            self._insist(lambda: self._commit(batch_id, parts))
+
+    def _commit(self, batch_id: int, parts: list[Outgoing]) -> None:
+        if not self._history.repeats(batch_id, self._last()):
+            self._write(batch_id, parts)
+
+    def _insist(self, action: Callable[[], None]) -> None:
+        """Do something with an open producer, again and again until the brokers have agreed."""
         from confluent_kafka import KafkaException
 
-        parts = [part for part in parts if len(part)]
-        if not parts:
-            return
         while True:
             try:
                 if self._producer is None:
                     self._open()
-                if batch_id > self._last:
-                    self._write(batch_id, parts)
-                    self._last = batch_id
+                action()
                 self._patience.over()
                 return
             except KafkaException as failure:
@@ -108,42 +149,58 @@ class BatchTransactions:
         self._began = time.monotonic()
         self._patiently(producer.init_transactions)
         if self._consumer is None:
-            settings = self._settings.with_defaults(enable_auto_commit="false")
             # reading committed, it waits for marks that are about to be
-            group = {"group.id": self._name, "isolation.level": "read_committed"}
-            self._consumer = make("Consumer", {**settings, **group})
-        self._last = self._committed()
+            self._consumer = self._make_consumer("read_committed")
+        self._marks = self._committed(self._consumer)
         self._producer = producer
+
+    def _make_consumer(self, isolation: str) -> Any:
+        settings = self._settings.with_defaults(enable_auto_commit="false")
+        group = {"group.id": self._name, "isolation.level": isolation}
+        return make("Consumer", {**settings, **group})
 
     def _on_error(self, error: Any) -> None:
         self._reason = error
 
-    def _committed(self) -> int:
-        """The last batch of this checkpoint that is in Kafka, -1 if there is none. Its mark is with
-        whichever topic the batch was written to."""
+    def _committed(self, consumer: Any) -> dict[str, Mark]:
+        """The marks of batches of this checkpoint that are in Kafka, by topic."""
         from confluent_kafka import TopicPartition
 
-        topics = _answered(self._consumer.list_topics, timeout=_CALL_SECONDS).topics
+        topics = _answered(consumer.list_topics, timeout=_CALL_SECONDS).topics
         places = [TopicPartition(topic, 0) for topic in topics]
         if not places:
-            return -1
-        found = _answered(self._consumer.committed, places, timeout=_CALL_SECONDS)
-        mine = [at.offset - 1 for at in found if at.metadata == self._checkpoint_id]
-        return max(mine, default=-1)
+            return {}
+        found = _answered(consumer.committed, places, timeout=_CALL_SECONDS)
+        marks = {}
+        for at in found:
+            # marks of earlier versions have the checkpoint and nothing else
+            checkpoint, branch, when = [*(at.metadata or "").split("/"), "", ""][:3]
+            if checkpoint == self._checkpoint_id and at.offset >= 0:
+                marks[at.topic] = Mark(at.offset - 1, branch, int(when) if when else None)
+        return marks
 
     def _write(self, batch_id: int, parts: list[Outgoing]) -> None:
-        from confluent_kafka import TopicPartition
-
         producer = self._producer
         self._began = time.monotonic()
         producer.begin_transaction()
         for part in parts:
             part.send(producer)
-        mark = TopicPartition(parts[0].some_topic, 0, batch_id + 1, self._checkpoint_id)
+        self._finish({parts[0].some_topic: self._history.mark(batch_id)})
+
+    def _finish(self, marks: dict[str, Mark]) -> None:
+        """Commit the transaction that is under way, with these marks in it."""
+        from confluent_kafka import TopicPartition
+
+        now = int(time.time() * 1000)
+        places = [
+            TopicPartition(topic, 0, mark.batch + 1, f"{self._checkpoint_id}/{mark.branch}/{now}")
+            for topic, mark in marks.items()
+        ]
         group = self._consumer.consumer_group_metadata()
-        self._patiently(producer.send_offsets_to_transaction, [mark], group)
+        self._patiently(self._producer.send_offsets_to_transaction, places, group)
         fault_point("kafka-transaction")
-        self._patiently(producer.commit_transaction)
+        self._patiently(self._producer.commit_transaction)
+        self._marks.update(marks)
 
     def _patiently(self, call: Any, *arguments: Any) -> None:
         """Make a call that may be taken up again where it was left when its time is over. Not for

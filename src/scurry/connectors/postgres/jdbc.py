@@ -1,7 +1,7 @@
 """`JdbcSink`, under PyFlink's name, for Postgres.
 
 There is no Java here: a ``jdbc:postgresql:`` URL is read as what it says, and the statement is run
-by psycopg. Unlike Flink's JdbcSink it is exactly once, since a batch and its number are one
+by psycopg. Unlike Flink's JdbcSink it is exactly once, since a batch and its mark are one
 transaction.
 """
 
@@ -16,6 +16,7 @@ from scurry.common.row_types import CompositeTypeInfo
 from scurry.connectors.patience import DEFAULT_SECONDS
 from scurry.connectors.postgres.commits import COMMITS_TABLE, BatchCommits
 from scurry.connectors.postgres.connection import Connector
+from scurry.functions.history import Mark
 from scurry.functions.sink import CommitterContext, Sink, SinkWriter, WriterContext
 
 _PREFIX = "jdbc:postgresql:"
@@ -198,6 +199,22 @@ class JdbcSink(Sink):
         self._connector = Connector(self._dsn, DEFAULT_SECONDS, "write a micro-batch")
         what = f"JdbcSink {self._statement!r}"
         self._commits = BatchCommits(self._connector, context, what, COMMITS_TABLE)
+
+    def committed_mark(self) -> Mark | None:
+        assert self._commits is not None
+        return self._commits.mark()
+
+    def why_not_truncate(self) -> str:
+        return (
+            "a JdbcSink runs a statement and does not know which rows that has changed. If the "
+            "statement can be run again for the same record without harm, as an upsert can, choose "
+            "'append'; otherwise mend the table by hand first, or use PostgresSink.append with a "
+            "batch_column."
+        )
+
+    def accept(self, mark: Mark) -> None:
+        assert self._commits is not None
+        self._commits.go_to(lambda connection: mark)
 
     def commit(self, batch_id: int, messages: list[Any]) -> None:
         assert self._commits is not None

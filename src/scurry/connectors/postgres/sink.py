@@ -11,7 +11,9 @@ from scurry.connectors.patience import DEFAULT_SECONDS
 from scurry.connectors.postgres.commits import COMMITS_TABLE, BatchCommits, identifier
 from scurry.connectors.postgres.connection import Connector, driver, server_of
 from scurry.connectors.postgres.copy_text import encode
+from scurry.connectors.postgres.labels import RowLabels
 from scurry.connectors.records import names_of, values_of
+from scurry.functions.history import Mark
 from scurry.functions.sink import CommitterContext, Sink, SinkWriter, WriterContext
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ class PostgresSink(Sink):
         columns: Sequence[str] | None,
         patience_seconds: float,
         commits_table: str,
+        batch_column: str | None = None,
     ) -> None:
         self._server = server_of(dsn)
         self._dsn = dsn
@@ -50,6 +53,7 @@ class PostgresSink(Sink):
         self._columns = None if columns is None else tuple(columns)
         self._patience_seconds = patience_seconds
         self._commits_table = commits_table
+        self._batch_column = batch_column
         if not isinstance(table, str) or not table:
             raise ProgramError(f"PostgresSink needs the name of a table, got {table!r}.")
         for name, given in (("key", key), ("columns", columns)):
@@ -64,8 +68,15 @@ class PostgresSink(Sink):
                 f"PostgresSink: the key column {missing[0]!r} is not among the columns "
                 f"{list(self._columns or ())}."
             )
+        if batch_column is not None and batch_column in (self._columns or ()):
+            raise ProgramError(
+                f"PostgresSink: the batch_column {batch_column!r} is among the columns; it must be "
+                "one that only the sink writes."
+            )
         self._connector: Connector | None = None
         self._commits: BatchCommits | None = None
+        self._labels: RowLabels | None = None
+        self._unlabelled = Mark(-1)
 
     @staticmethod
     def append(
@@ -75,9 +86,14 @@ class PostgresSink(Sink):
         *,
         patience_seconds: float = DEFAULT_SECONDS,
         commits_table: str = COMMITS_TABLE,
+        batch_column: str | None = None,
     ) -> PostgresSink:
-        """Insert every record as a new row."""
-        return PostgresSink(dsn, table, None, columns, patience_seconds, commits_table)
+        """Insert every record as a new row. ``batch_column``, of type ``text``, is filled with a
+        label that says which micro-batch wrote the row, so that rows can be taken back when the
+        job goes on from an older copy of its checkpoint."""
+        return PostgresSink(
+            dsn, table, None, columns, patience_seconds, commits_table, batch_column
+        )
 
     @staticmethod
     def upsert(
@@ -96,7 +112,8 @@ class PostgresSink(Sink):
 
     def __getstate__(self) -> dict[str, Any]:
         # writers never connect, so the password stays on the driver
-        return {**self.__dict__, "_dsn": "", "_connector": None, "_commits": None}
+        gone = ("_connector", "_commits", "_labels")
+        return {**self.__dict__, "_dsn": "", **dict.fromkeys(gone)}
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
         if self._key is None:
@@ -107,13 +124,58 @@ class PostgresSink(Sink):
         purpose = f"write a micro-batch to {self._table}"
         self._connector = Connector(self._dsn, self._patience_seconds, purpose)
         what = f"PostgresSink into {self._table!r} ({self._server})"
-        self._commits = BatchCommits(self._connector, context, what, self._commits_table)
+        commits = self._commits = BatchCommits(self._connector, context, what, self._commits_table)
+        if self._key is None:
+            self._unlabelled = commits.label_from_now_on(self._batch_column is not None)
+        if self._batch_column is not None:
+            self._labels = RowLabels(context, commits, self._table, self._batch_column)
+
+    def committed_mark(self) -> Mark | None:
+        assert self._commits is not None
+        return self._commits.mark()
+
+    def why_not_truncate(self) -> str:
+        if self._key is not None:
+            return (
+                "PostgresSink.upsert keeps no older values to go back to. With 'append' the job "
+                "writes each key again as it comes to it; keys that it does not write any more "
+                "stay."
+            )
+        if self._batch_column is None:
+            return (
+                "the rows do not say which batch wrote them; PostgresSink.append with a "
+                "batch_column lets them. Delete by hand what is too much, and choose 'append'."
+            )
+        return ""
+
+    def truncate(self) -> None:
+        assert self._labels is not None
+        self._labels.truncate(self._unlabelled)
+
+    def accept(self, mark: Mark) -> None:
+        assert self._commits is not None
+        if self._labels is not None:
+            self._labels.accept(mark)
+        else:
+            self._commits.go_to(lambda connection: mark)
 
     def commit(self, batch_id: int, messages: list[Any]) -> None:
         assert self._commits is not None
         staged: list[Staged] = sorted(messages)
+        if staged and self._labels is not None:
+            staged = [self._labelled(part, batch_id, self._labels) for part in staged]
         if staged:
             self._commits.apply(batch_id, lambda connection: self._write(connection, staged))
+
+    def _labelled(self, part: Staged, batch: int, labels: RowLabels) -> Staged:
+        assert self._batch_column is not None
+        if self._batch_column in part.columns:
+            raise TypeMismatchError(
+                f"PostgresSink into {self._table!r}: the records have a field "
+                f"{self._batch_column!r}, which is the batch_column that only the sink writes."
+            )
+        columns = (*part.columns, self._batch_column)
+        return Staged(part.writer, columns, labels.add_to(part.content, batch))
 
     def _write(self, connection: psycopg.Connection[Any], staged: list[Staged]) -> None:
         if self._key is None:
