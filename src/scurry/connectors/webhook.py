@@ -4,6 +4,9 @@ The driver posts the records of a micro-batch as JSON, in groups. What fails for
 (no connection, 429, 5xx) is tried again. After a crash a batch may be posted again, so the sink is
 at-least-once; each request carries an ``Idempotency-Key`` that is the same again, by which the
 receiver can tell.
+
+A redirect is followed if it keeps the POST a POST and the headers within their host; otherwise it
+ends the job (see :mod:`scurry.connectors.redirects`).
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from scurry.common.errors import JobError, ProgramError
 from scurry.common.types import Row
 from scurry.connectors.memory import BufferWriter
 from scurry.connectors.patience import DEFAULT_SECONDS, Patience
+from scurry.connectors.redirects import RedirectError, opener, without_secrets
 from scurry.functions.sink import (
     AT_LEAST_ONCE,
     CommitterContext,
@@ -51,7 +55,7 @@ class WebhookSink(Sink):
         if max_records < 1:
             raise ProgramError(f"WebhookSink: max_records must be positive, got {max_records}.")
         self._url = url
-        self._where = f"{parts.scheme}://{parts.hostname}{parts.path}"
+        self._where = without_secrets(url)
         self._headers = dict(headers or {})
         self._max_records = max_records
         self._timeout = timeout_seconds
@@ -86,6 +90,8 @@ class WebhookSink(Sink):
             )
             try:
                 waiting.call(lambda request=request: self._post(request), _is_passing)  # type: ignore[misc]
+            except RedirectError as failure:
+                raise JobError(f"WebhookSink: {failure}") from failure
             except urllib.error.HTTPError as failure:
                 with failure:
                     answer = failure.read(500).decode("utf-8", "replace")
@@ -95,7 +101,7 @@ class WebhookSink(Sink):
                 ) from failure
 
     def _post(self, request: urllib.request.Request) -> None:
-        with urllib.request.urlopen(request, timeout=self._timeout) as answer:
+        with opener(bool(self._headers)).open(request, timeout=self._timeout) as answer:
             answer.read()
 
 
