@@ -13,6 +13,7 @@ from scurry.functions.transforms import AggregateFunction
 from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
 from scurry.state.encoding import NULL
+from scurry.state.key_scope import KeyScope
 from scurry.state.list_table import ListTable, TableListState
 from scurry.state.map_table import MapTable, TableMapState
 from scurry.state.set_state import ListedBagState, MappedSetState
@@ -34,7 +35,7 @@ from scurry.state.states import (
     ValueState,
     ValueStateDescriptor,
 )
-from scurry.state.table import KeyScope, StateTable, TableValueState, address
+from scurry.state.table import StateTable, TableValueState, address
 from scurry.state.ttl import Expiry, StateClock, Sweeper
 from scurry.state.ttl_states import TtlListState, TtlMapState, TtlValueState
 
@@ -75,6 +76,11 @@ class KeyedRuntimeContext(RuntimeContext):
         self._has_event_time = clock is not None
         self._clock = clock or StateClock(lambda: task.now, _no_event_time, _no_event_time)
         self._kinds: dict[str, type] = {}
+
+    @property
+    def used(self) -> bool:
+        """Whether the function has any state."""
+        return bool(self._kinds)
 
     def _check(self, descriptor: Any, kind: type[D]) -> D:
         if not isinstance(descriptor, kind):

@@ -12,9 +12,10 @@ from typing import Any
 
 from scurry.common.keys import form_of, freeze, thaw
 from scurry.state.journal import Change, RecordReader, in_groups
+from scurry.state.key_scope import KeyScope
 from scurry.state.records import RecordCodec, head_of
 from scurry.state.states import MapState
-from scurry.state.table import CACHE_ENTRIES, MISSING, KeyScope, prefix_of, with_expired
+from scurry.state.table import CACHE_ENTRIES, MISSING, prefix_of, with_expired
 from scurry.state.ttl import Sweeper
 
 #: Stands for an entry that is known not to exist; None is a value like any other.
