@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from scurry.common.keys import form_of, freeze, thaw
+from scurry.common.type_information import TypeInformation
 from scurry.state.journal import Change, RecordReader, in_groups
 from scurry.state.key_scope import KeyScope
 from scurry.state.records import RecordCodec, head_of
@@ -49,9 +50,12 @@ class MapTable:
         codec: RecordCodec | None = None,
         sweeper: Sweeper | None = None,
         cache: int = CACHE_ENTRIES,
+        entries: TypeInformation | None = None,
     ) -> None:
+        """``entries`` is the declared type of the entries' keys."""
         self.name = name
         self.codec = RecordCodec(name) if codec is None else codec
+        self.entry_codec = RecordCodec(name, entries)
         self.sweeper = sweeper
         self._cache = cache
         self._store = store
@@ -199,7 +203,7 @@ class TableMapState(MapState[Any, Any]):
             self.put(key, value)
 
     def remove(self, key: Any) -> None:
-        self.put(key, ABSENT)
+        TableMapState.put(self, key, ABSENT)
 
     def clear(self) -> None:
         held = self._table.of(self._scope.key)
