@@ -176,13 +176,8 @@ class TableMapState(MapState[Any, Any]):
 
     def _find(self, key: Any) -> Any:
         held = self._table.of(self._scope.key)
-        try:
-            value = held.entries.get(key, MISSING)
-        except TypeError:
-            value = MISSING
-        if value is MISSING:
-            key = freeze(key)
-            value = held.entries.get(key, MISSING)
+        key = freeze(key)
+        value = held.entries.get(key, MISSING)
         return self._table.load(self._scope.key, held, key) if value is MISSING else value
 
     def get(self, key: Any) -> Any:

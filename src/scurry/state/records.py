@@ -20,10 +20,18 @@ from typing import Any, NamedTuple
 import msgspec
 
 from scurry.common.errors import StateError, shorten
-from scurry.common.keys import thaw
+from scurry.common.keys import freeze, thaw
 from scurry.common.type_information import TypeInformation, describe
 from scurry.state.declared import declared_type, scalar_type
-from scurry.state.encoding import IMMUTABLE, NULL, SCALARS, encode, unknown_format, unstorable
+from scurry.state.encoding import (
+    IMMUTABLE,
+    NULL,
+    SCALARS,
+    decode_key,
+    encode,
+    unknown_format,
+    unstorable,
+)
 from scurry.state.encoding import decode as decode_one
 from scurry.state.exactness import exactness
 from scurry.state.pickles import dumps, loads_plain
@@ -324,9 +332,9 @@ def head_of(record: bytes) -> tuple[Any, ...]:
         return tuple(_decode(memoryview(record)[3:])[:-1])
     end = 7 + int.from_bytes(record[3:7], "big")
     if record[7:8] == _ONE:
-        return (decode_one(memoryview(record)[8:end]),)
-    head: tuple[Any, ...] = decode_one(memoryview(record)[7:end])
-    return head
+        return (decode_key(memoryview(record)[8:end]),)
+    key, *rest = decode_one(memoryview(record)[7:end])
+    return freeze(key), *rest
 
 
 def renumbered(record: bytes, numbers: list[int]) -> bytes:

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from scurry.common.errors import KeyTypeError
-from scurry.common.keys import canonical, form_of, stable_hash, stable_hash_int64
-from scurry.state.encoding import IMMUTABLE, decode, encode
+from scurry.common.key_forms import canonical
+from scurry.common.keys import form_of, stable_hash, stable_hash_int64
+from scurry.state.encoding import IMMUTABLE, decode, decode_key, encode
 from scurry.state.journal import Change, Group, grouped, stored_key
 from scurry.state.key_scope import KeyScope
 from scurry.state.records import RecordCodec, head_of
@@ -102,7 +103,7 @@ def pack_record(key: Any, value: Any) -> bytes:
 def unpack_record(record: bytes) -> tuple[Any, Any]:
     """Key and value of a record."""
     end = 4 + int.from_bytes(record[:4], "big")
-    return decode(record[4:end]), decode(record[end:])
+    return decode_key(record[4:end]), decode(record[end:])
 
 
 class StateTable:
