@@ -13,6 +13,13 @@ the place of the record that caused them; what a timer emits stands at the timer
 before the records that arrived once the watermark had passed it. The merged order is therefore the
 order of the input itself: it depends neither on how the input was cut into micro-batches nor, for
 one source partition, on the parallelism of the stages between.
+
+**Siblings**, records that one call emits, have one place. They keep their order on the way to the
+next stage. If that stage has them in several slots, by different keys, and they meet again in the
+stage after it, they come slot by slot: the cut does not matter, but the parallelism does. What the
+timers of several keys emit for one moment has one place too, and comes by key group in the next
+stage, whatever the parallelism. A number for each sibling would settle the rest; it would have to
+grow with every fan-out, and be sorted by and sent with all records, so there is none.
 """
 
 from __future__ import annotations
