@@ -339,9 +339,9 @@ def test_values_come_back_as_they_were(slot: ClockedSlot) -> None:
 def test_a_value_of_another_type_is_refused_when_it_is_written(
     slot: ClockedSlot, declared: Any, value: Any, message: str
 ) -> None:
-    slot.open("get_state", ValueStateDescriptor("s", declared), "some key").update(value)
+    state = slot.open("get_state", ValueStateDescriptor("s", declared), "some key")
     with pytest.raises(StateError, match=message) as caught:
-        slot.commit()
+        state.update(value)
     assert "In operator 'op', state 's': key 'some key' was given" in str(caught.value)
 
 

@@ -2,9 +2,15 @@
 
 A key must land in the same key group in every process, on every machine and after every restart,
 so Python's salted ``hash`` cannot be used. Instead each key has a *canonical form*, a byte string
-with one property: **keys that compare equal in Python have equal canonical forms**. ``1``,
-``True``, ``1.0`` and ``numpy.int64(1)`` are one key, as they are in a dict. The canonical form
-names the key in durable state as well.
+(:mod:`scurry.common.key_forms`), which also names the key in durable state. Two keys are one if
+their forms are equal, and in no other case.
+
+In memory keys are the keys of dicts, where Python's equality decides. For most classes both are
+the same: numbers, texts, dates, tuples of such. For all others the engine uses a
+:class:`FrozenKey`, which has the user's key in it and is equal to whatever has the same form. That
+is what :func:`freeze` is for, and whatever holds keys in memory goes through it. If it did not,
+whether two keys are one would depend on whether they met in memory or in the store, and so on how
+the input is cut into micro-batches.
 
 Key groups and slots follow Flink: a key belongs to one of ``max_parallelism`` key groups for the
 life of its state, and slot ``group * parallelism // max_parallelism`` owns the group, so each slot
@@ -13,176 +19,60 @@ owns a contiguous range and another parallelism only moves ranges.
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
-import enum
-import struct
 import uuid
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from itertools import chain
+from math import isnan
 from typing import Any
 
 import numpy as np
 
-from scurry.common.errors import KeyTypeError, shorten
+from scurry.common.key_forms import SIMPLE, canonical, identity
 
 _MASK = (1 << 64) - 1
 _INT64 = range(-(1 << 63), 1 << 63)
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _CACHE_LIMIT = 1 << 20
-#: types of which a copy of a value is always equal to the value
-_EXACT = frozenset({int, bool, str, bytes, type(None), dt.date})
-
-
-def canonical(key: Any) -> bytes:
-    """The canonical form of ``key``; raises :class:`KeyTypeError` for what cannot be a key."""
-    encoder = _ENCODERS.get(type(key))
-    if encoder is not None:
-        return encoder(key)
-    return _canonical_other(key)
-
-
-def _int(key: int) -> bytes:
-    return b"i%d" % key
-
-
-def _float(key: float) -> bytes:
-    if key != key:
-        return b"nan"
-    if key.is_integer():
-        return b"i%d" % int(key)
-    return b"f" + struct.pack(">d", key)
-
-
-def _ratio(key: Decimal | Fraction) -> bytes:
-    """Exact decimals and fractions meet floats and ints where Python says they are equal."""
-    if isinstance(key, Decimal) and not key.is_finite():
-        return _float(float(key))
-    if key == int(key):
-        return b"i%d" % int(key)
-    nearest = float(key)
-    if Fraction(nearest) == Fraction(key):
-        return _float(nearest)
-    numerator, denominator = key.as_integer_ratio()
-    return b"q%d/%d" % (numerator, denominator)
-
-
-def _sequence(tag: bytes, parts: Sequence[Any]) -> bytes:
-    encoded = [canonical(part) for part in parts]
-    return tag + b"".join(b"%d:%b" % (len(piece), piece) for piece in encoded)
-
-
-def _datetime(key: dt.datetime) -> bytes:
-    nanos = getattr(key, "nanosecond", 0)
-    if key.tzinfo is None or key.utcoffset() is None:
-        return b"d" + key.replace(tzinfo=None, fold=0).isoformat().encode() + b"%d" % nanos
-    micros = (key - _EPOCH) // dt.timedelta(microseconds=1)
-    return b"D%d.%d" % (micros, nanos)
-
-
-def _enum(key: enum.Enum) -> bytes:
-    if isinstance(key, (int, str, float)):
-        return canonical(key.value)
-    kind = type(key)
-    return b"e" + f"{kind.__module__}.{kind.__qualname__}.{key.name}".encode()
-
-
-def _composed(key: Any) -> tuple[bytes, list[Any]] | None:
-    """How the form of a key begins that consists of others, and these; None for any other."""
-    kind = type(key)
-    if dataclasses.is_dataclass(key):
-        names = [field.name for field in dataclasses.fields(key) if field.compare]
-    elif hasattr(kind, "__struct_fields__"):
-        names = kind.__struct_fields__
-    elif hasattr(key, "get_row_kind"):
-        # Rows are recognised by shape: this module lies below the one that defines them.
-        return b"r", list(key)
-    else:
-        return None
-    return b"c" + kind.__qualname__.encode() + b"|", [getattr(key, name) for name in names]
-
-
-def _canonical_other(key: Any) -> bytes:
-    if isinstance(key, (np.datetime64, np.timedelta64)) and np.isnat(key):
-        return b"nat"
-    if isinstance(key, np.datetime64):
-        return _numpy_datetime(key)
-    if isinstance(key, np.generic):
-        return canonical(key.item())
-    for kind, encoder in _BY_BASE:
-        if isinstance(key, kind):
-            return encoder(key)
-    if isinstance(key, (Decimal, Fraction)):
-        return _ratio(key)
-    composed = None if isinstance(key, type) else _composed(key)
-    if composed is not None:
-        return _sequence(*composed)
-    raise KeyTypeError(
-        f"{shorten(key)} of type {type(key).__name__} cannot be a key: keys need a value-based, "
-        "stable identity. Return a number, string, bytes, date, datetime, enum, dataclass, "
-        "or a tuple of these from the key selector (for a list, use tuple(...))."
-    )
-
-
-def _numpy_datetime(key: np.datetime64) -> bytes:
-    plain = key.item()
-    if isinstance(plain, int):
-        micros, rest = divmod(int(key.astype("datetime64[ns]").astype(np.int64)), 1000)
-        if rest:
-            return b"N%d.%d" % (micros, rest)
-        plain = key.astype("datetime64[us]").item()
-    return canonical(plain)
-
-
-def _frozenset(key: frozenset[Any]) -> bytes:
-    return _sequence(b"z", sorted(canonical(part) for part in key))
-
-
-_ENCODERS: dict[type, Callable[[Any], bytes]] = {
-    int: _int,
-    bool: lambda key: b"i1" if key else b"i0",
-    str: lambda key: b"s" + key.encode("utf-8", "surrogatepass"),
-    bytes: lambda key: b"b" + key,
-    type(None): lambda key: b"n",
-    float: _float,
-    tuple: lambda key: _sequence(b"t", key),
-    dt.datetime: _datetime,
-    dt.date: lambda key: b"a%d" % key.toordinal(),
-}
-_BY_BASE: tuple[tuple[type, Callable[[Any], bytes]], ...] = (
-    (enum.Enum, _enum),
-    (bool, _ENCODERS[bool]),
-    (int, lambda key: b"i%d" % key),
-    (str, _ENCODERS[str]),
-    (float, _float),
-    (bytes, lambda key: b"b" + bytes(key)),
-    (tuple, _ENCODERS[tuple]),
-    (dt.datetime, _datetime),
-    (dt.date, _ENCODERS[dt.date]),
-    (dt.time, lambda key: b"h" + key.isoformat().encode()),
-    (dt.timedelta, lambda key: b"y%d" % (key // dt.timedelta(microseconds=1))),
-    (uuid.UUID, lambda key: b"u" + key.bytes),
-    (frozenset, _frozenset),
-)
+#: Further classes for whose values equality in Python and of forms is the same, if a value is equal
+#: to itself. Not numpy's: to compare one of its numbers with a Decimal, or a tuple, is an error.
+_PLAIN = SIMPLE | {float, Decimal, Fraction, uuid.UUID, dt.timedelta}
+_BASES: tuple[type, ...] = (int, str, float, bytes, tuple)
 
 
 class FrozenKey:
-    """A key given identity by value: one that is not hashable (a plain dataclass), or that has a
-    NaN in it, which Python takes to be equal to nothing, not even to its own copy."""
+    """A key whose identity is its canonical form, where Python's equality does not do.
 
-    __slots__ = ("form", "key")
+    It is equal to a value of a built-in class that has the same form, which stands for itself."""
+
+    __slots__ = ("_form", "_identity", "key")
 
     def __init__(self, key: Any) -> None:
         self.key = key
-        self.form = canonical(key)
+        self._form: bytes | None = None
+        self._identity = identity(key)
+
+    @property
+    def form(self) -> bytes:
+        """The canonical form, put together when it is first asked for."""
+        if self._form is None:
+            self._form = canonical(self.key)
+        return self._form
 
     def __hash__(self) -> int:
-        return hash(self.form)
+        return hash(self._identity)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, FrozenKey) and self.form == other.form
+        return bool(self._identity == (other._identity if type(other) is FrozenKey else other))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FrozenKey, (self.key,)
+
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        """For keys that were stored together with their forms."""
+        self.__init__(state[1]["key"])  # type: ignore[misc]
 
     def __repr__(self) -> str:
         return f"FrozenKey({self.key!r})"
@@ -240,10 +130,8 @@ def slot_of_group(group: int, parallelism: int, max_parallelism: int) -> int:
 
 
 class KeySlots(dict[Any, int]):
-    """Key to slot, computed once per distinct key: ``slots[key]`` runs at the speed of a dict.
-
-    The slot of a key that has to be frozen first is given as its complement, a negative number.
-    """
+    """Engine key to slot, computed once per distinct key: ``slots[key]`` runs at the speed of a
+    dict."""
 
     def __init__(self, parallelism: int, max_parallelism: int) -> None:
         super().__init__()
@@ -253,8 +141,6 @@ class KeySlots(dict[Any, int]):
     def __missing__(self, key: Any) -> int:
         group = key_group(key, self.max_parallelism)
         slot = slot_of_group(group, self.parallelism, self.max_parallelism)
-        if freeze(key) is not key:
-            return ~slot
         if len(self) >= _CACHE_LIMIT:
             self.clear()
         self[key] = slot
@@ -268,20 +154,49 @@ class KeySlots(dict[Any, int]):
 
 
 def freeze(key: Any) -> Any:
-    """The engine's key for a user's key: where Python's equality does not do, identity by value."""
-    if type(key) in _EXACT:
-        return key
-    try:
-        hash(key)
-    except TypeError:
-        return FrozenKey(key)
-    return FrozenKey(key) if _holds_nan(key) else key
+    """The engine's key for a user's key: the key itself where Python's equality will do, otherwise
+    a :class:`FrozenKey`."""
+    kind = type(key)
+    return key if kind in SIMPLE or _TESTS[kind](key) else FrozenKey(key)
 
 
-def _holds_nan(key: Any) -> bool:
-    if type(key) in _EXACT:
-        return False
-    if isinstance(key, (tuple, frozenset)):
-        return any(map(_holds_nan, key))
-    composed = _composed(key)
-    return any(map(_holds_nan, composed[1])) if composed else bool(key != key)
+class _Tests(dict[type, Callable[[Any], bool]]):
+    """By class, what tells of its values whether Python's equality will do."""
+
+    def __missing__(self, kind: type) -> Callable[[Any], bool]:
+        self[kind] = found = _plainness(kind)
+        return found
+
+
+_TESTS = _Tests()
+
+
+def _plainness(kind: type) -> Callable[[Any], bool]:
+    if kind is FrozenKey or kind in SIMPLE:
+        return lambda key: True
+    if kind in _PLAIN:
+        return lambda key: bool(key == key)
+    if kind is dt.datetime or kind is dt.time:
+        return lambda key: key.tzinfo is None
+    base = next((base for base in _BASES if issubclass(kind, base)), None)
+    if base is None or kind.__eq__ is not base.__eq__ or kind.__hash__ is not base.__hash__:
+        return lambda key: False
+    return _are_plain if base is tuple else lambda key: bool(key == key)
+
+
+def _are_plain(parts: tuple[Any, ...]) -> bool:
+    return SIMPLE.issuperset(map(type, parts)) or all(_TESTS[type(p)](p) for p in parts)
+
+
+def freeze_all(keys: list[Any]) -> list[Any]:
+    """:func:`freeze` of many keys: nothing per key where they are what most keys are."""
+    kinds = set(map(type, keys))
+    if kinds <= SIMPLE:
+        return keys
+    if all(_TESTS[kind] is _are_plain for kind in kinds) and SIMPLE.issuperset(
+        map(type, chain.from_iterable(keys))
+    ):
+        return keys
+    if kinds == {float} and not any(map(isnan, keys)):
+        return keys
+    return list(map(freeze, keys))

@@ -33,7 +33,7 @@ __all__ = [
     "TimestampTypeInfo",
 ]
 
-_FLOAT_MAX = 3.4028234663852886e38
+FLOAT_MAX = 3.4028234663852886e38
 
 
 class BasicType(Enum):
@@ -97,7 +97,7 @@ _BASIC: dict[BasicType, tuple[pa.DataType | None, Callable[[Any], str | None]]] 
     BasicType.SHORT: (pa.int16(), _integer(16)),
     BasicType.INT: (pa.int32(), _integer(32)),
     BasicType.LONG: (pa.int64(), _integer(64)),
-    BasicType.FLOAT: (pa.float32(), _floating(24, _FLOAT_MAX)),
+    BasicType.FLOAT: (pa.float32(), _floating(24, FLOAT_MAX)),
     BasicType.DOUBLE: (pa.float64(), _floating(53, math.inf)),
     BasicType.CHAR: (pa.string(), _char),
     BasicType.BIG_INT: (None, _integer(None)),

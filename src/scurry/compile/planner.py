@@ -8,6 +8,7 @@ where to go on.
 
 from __future__ import annotations
 
+import logging
 import time
 import warnings
 from collections.abc import Collection, Container, Mapping, Sequence
@@ -24,6 +25,10 @@ from scurry.runtime.report import OperatorReport
 from scurry.runtime.specs import JobSpec
 from scurry.state.inventory import OPERATOR_STATE, Inventory, described
 from scurry.state.operator_state import Encoded, redistribute
+
+_log = logging.getLogger("scurry.compile")
+#: Milliseconds by which the clock may be set back before processing time goes back with it.
+_SMALL_STEP = 60_000
 
 
 class PartitionState(msgspec.Struct):
@@ -289,7 +294,12 @@ class BatchPlanner:
         return self._announced_end
 
     def next(self, batch: int, now: int | None = None) -> list[TaskPlan] | None:
-        """The tasks of micro-batch ``batch``, None if there is nothing to do yet."""
+        """The tasks of micro-batch ``batch``, None if there is nothing to do yet.
+
+        Processing time is the clock. It stands still while the clock makes up for a small step
+        back, and follows a large one: a clock that was years ahead for a moment would otherwise
+        stop it for years.
+        """
         if self._announced_end:
             return None
         held_back = self._held_back()
@@ -299,10 +309,19 @@ class BatchPlanner:
             if uid not in self._finished and uid not in held_back
         }
         ending = {uid for uid, read in reads.items() if read.finished}
-        now = max(self._now, int(time.time() * 1000) if now is None else now)
-        due = self._wake is not None and self._wake <= now
+        clock = int(time.time() * 1000) if now is None else now
+        set_back = self._now - clock > _SMALL_STEP
+        now = clock if set_back else max(self._now, clock)
+        # idle sources count from the clock as it was, so they are asked again once it is set back
+        due = self._wake is not None and (self._wake <= now or set_back)
         if not due and not ending and not any(read.ranges for read in reads.values()):
             return None
+        if set_back:
+            _log.warning(
+                "the clock was set back by %.0f s, and processing time with it: timers and windows "
+                "set meanwhile wait until the clock comes there again",
+                (self._now - clock) / 1000,
+            )
         self._now, self._wake = now, None
         for uid, read in reads.items():
             self._positions[uid] = read.position

@@ -5,6 +5,9 @@ The driver posts the records of a micro-batch as JSON, in groups. What fails for
 at-least-once; each request carries an ``Idempotency-Key`` that is the same again, by which the
 receiver can tell. Batches that another history of the checkpoint has under the same number have
 other keys.
+
+A redirect is followed if it keeps the POST a POST and the headers within their host; otherwise it
+ends the job (see :mod:`scurry.connectors.redirects`).
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from scurry.common.errors import JobError, ProgramError
 from scurry.common.types import Row
 from scurry.connectors.memory import BufferWriter
 from scurry.connectors.patience import DEFAULT_SECONDS, Patience
+from scurry.connectors.redirects import RedirectError, opener, without_secrets
 from scurry.functions.history import History, NumbersOnly
 from scurry.functions.sink import (
     AT_LEAST_ONCE,
@@ -53,7 +57,7 @@ class WebhookSink(Sink):
         if max_records < 1:
             raise ProgramError(f"WebhookSink: max_records must be positive, got {max_records}.")
         self._url = url
-        self._where = f"{parts.scheme}://{parts.hostname}{parts.path}"
+        self._where = without_secrets(url)
         self._headers = dict(headers or {})
         self._max_records = max_records
         self._timeout = timeout_seconds
@@ -92,6 +96,8 @@ class WebhookSink(Sink):
             )
             try:
                 waiting.call(lambda request=request: self._post(request), _is_passing)  # type: ignore[misc]
+            except RedirectError as failure:
+                raise JobError(f"WebhookSink: {failure}") from failure
             except urllib.error.HTTPError as failure:
                 with failure:
                     answer = failure.read(500).decode("utf-8", "replace")
@@ -101,7 +107,7 @@ class WebhookSink(Sink):
                 ) from failure
 
     def _post(self, request: urllib.request.Request) -> None:
-        with urllib.request.urlopen(request, timeout=self._timeout) as answer:
+        with opener(bool(self._headers)).open(request, timeout=self._timeout) as answer:
             answer.read()
 
 

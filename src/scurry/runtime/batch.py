@@ -13,11 +13,18 @@ the place of the record that caused them; what a timer emits stands at the timer
 before the records that arrived once the watermark had passed it. The merged order is therefore the
 order of the input itself: it depends neither on how the input was cut into micro-batches nor, for
 one source partition, on the parallelism of the stages between.
+
+**Siblings**, records that one call emits, have one place. They keep their order on the way to the
+next stage. If that stage has them in several slots, by different keys, and they meet again in the
+stage after it, they come slot by slot: the cut does not matter, but the parallelism does. What the
+timers of several keys emit for one moment has one place too, and comes by key group in the next
+stage, whatever the parallelism. A number for each sibling would settle the rest; it would have to
+grow with every fan-out, and be sorted by and sent with all records, so there is none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -157,16 +164,16 @@ class Batch:
 
     def take(self, index: Longs, *, compact: bool = False) -> Batch:
         """The records at ``index``, keys included; with ``compact`` only as columns, if held so."""
-        columns, rows = None, None
+        columns, rows, picker = None, None, _picker(index)
         if self._columns is not None:
             columns = self._columns.take(pa.array(index))
         if self._rows is not None and not (compact and columns is not None):
-            rows = pick(self._rows, index)
+            rows = picker(self._rows)
         picked = Batch(
             rows,
             columns=columns,
             codec=self.codec,
-            keys=None if self._keys is None else pick(self._keys, index),
+            keys=None if self._keys is None else picker(self._keys),
         )
         for name in _COLUMNS:
             column = getattr(self, name)
@@ -196,11 +203,14 @@ class Batch:
 
 def pick(items: Sequence[Any], index: Longs) -> list[Any]:
     """``[items[i] for i in index]`` at C speed."""
-    if len(index) == 0:
-        return []
-    if len(index) == 1:
-        return [items[int(index[0])]]
-    return list(itemgetter(*index.tolist())(items))
+    return _picker(index)(items)
+
+
+def _picker(index: Longs) -> Callable[[Sequence[Any]], list[Any]]:
+    if len(index) < 2:
+        return lambda items: [items[at] for at in index.tolist()]
+    get = itemgetter(*index.tolist())
+    return lambda items: list(get(items))
 
 
 def origins(ends: list[int], sources: Longs | None = None) -> Longs:

@@ -28,6 +28,7 @@ from scurry.state.broadcast_table import (
     TableBroadcastState,
     TableReadOnlyBroadcastState,
 )
+from scurry.state.key_scope import NO_KEY_IN_BROADCAST, KeyScope
 from scurry.state.slot_store import SlotStore
 from scurry.state.states import (
     BroadcastState,
@@ -35,7 +36,6 @@ from scurry.state.states import (
     ReadOnlyBroadcastState,
     StateDescriptor,
 )
-from scurry.state.table import KeyScope
 
 
 def broadcast_table(store: SlotStore, uid: str, state: str) -> BroadcastTable:
@@ -158,20 +158,7 @@ class KeyedWritingContext(WritingContext, KeyedBroadcastContext):
                 scope.key = key
                 function(thaw(key), state)
         finally:
-            scope.key = NO_KEY
-
-
-class _NoKey:
-    """Stands for the current key where there is none; using it says so."""
-
-    def __hash__(self) -> int:
-        raise ProgramError(
-            "Keyed state was used in process_broadcast_element, where no key is being processed. "
-            "Reach the state of all keys with ctx.apply_to_keyed_state(descriptor, function)."
-        )
-
-
-NO_KEY = _NoKey()
+            scope.key = NO_KEY_IN_BROADCAST
 
 
 class BroadcastProcessOperator(ProcessOperator):
@@ -228,5 +215,5 @@ class KeyedBroadcastProcessOperator(KeyedFunctionOperator):
 
     def process_broadcast_element(self, value: Any, context: Any) -> Any:
         """Hand an element of the broadcast stream to the function."""
-        self._scope.key = NO_KEY
+        self._scope.key = NO_KEY_IN_BROADCAST
         return self._function.process_broadcast_element(value, self._writing)

@@ -233,8 +233,10 @@ class TimestampsOperator(Operator):
         patience = self._strategy.idleness_ms
         if patience is None:
             return False
-        active = self.context.cells.setdefault(self._cell("active"), self.context.now)
-        if self.context.now - active >= patience:
+        now, cells, cell = self.context.now, self.context.cells, self._cell("active")
+        # a clock that was ahead and is right again must not put off idleness until it is there
+        active = cells[cell] = min(cells.get(cell, now), now)
+        if now - active >= patience:
             return True
         self.context.wake_at(active + patience)
         return False

@@ -83,7 +83,7 @@ class InputGate:
         active = {arrival[0] for arrival in arrivals}
         self._take_idleness(active, ends)
         if arrivals:
-            arrivals = sorted(arrivals, key=lambda arrival: arrival[:2])
+            arrivals = sorted(arrivals, key=lambda arrival: (_rank(arrival[0]), arrival[1]))
             whole, owners, ports = self._in_order(arrivals)
             self._combine(whole, owners, sorted(active), ends)
         self.marks = self._after(ends)
@@ -165,6 +165,13 @@ class InputGate:
         for channel, mark in ends.items():
             after[channel] = max(mark.watermark, after.get(channel, MIN_WATERMARK))
         return after
+
+
+def _rank(channel: str) -> tuple[str, int, str]:
+    """Channels of one sender go by the number of its slot: what is in one place, as the timers of
+    one moment are, comes in the order of key groups, since each slot owns a range of them."""
+    sender, _, name = channel.rpartition("@")
+    return sender, len(name) if name.isdecimal() else 0, name
 
 
 def _order(whole: Batch) -> Longs | None:

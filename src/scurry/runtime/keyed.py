@@ -7,7 +7,7 @@ Python allows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from scurry.common.keys import thaw
@@ -25,7 +25,8 @@ from scurry.runtime.poison import PoisonGuard, flat_map_guarded
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.timers import TimerQueue
 from scurry.state.encoding import NULL
-from scurry.state.table import MISSING, KeyScope, StateTable, address
+from scurry.state.key_scope import NO_KEY, KeyScope
+from scurry.state.table import MISSING, StateTable, address
 
 #: A method of a user's function: takes a value and a context.
 Call = Callable[[Any, Any], Any]
@@ -40,10 +41,10 @@ class KeyedFunctionOperator(Operator):
     def __init__(self, spec: OperatorSpec, function: Any) -> None:
         super().__init__(spec)
         self._function = function
+        self._scope = KeyScope()
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
-        self._scope = KeyScope()
         self._clock = Clock()
         self._timers = KeyedTimerService(self.spec, context, self._scope, self._clock)
         clock = state_clock(self._clock, lambda: self._context.timestamp())
@@ -191,8 +192,16 @@ class KeyedFunctionOperator(Operator):
     def _flush(self, output: Emissions, batch: Batch | None) -> None:
         self.emit_tagged(output.batch(batch))
 
+    def snapshot(self) -> None:
+        self._scope.key = NO_KEY
+        super().snapshot()
+
     def close(self) -> None:
-        self._function.close()
+        self._scope.key = NO_KEY
+        try:
+            self._function.close()
+        except Exception as failure:
+            raise self.failed(failure) from failure
 
 
 class KeyedProcessOperator(KeyedFunctionOperator):
@@ -224,7 +233,21 @@ class ReduceOperator(Operator):
     def open(self, context: TaskContext) -> None:
         super().open(context)
         self._table: StateTable = store_of(context).table(self.spec.uid, "reduced", bulk=True)
-        self.start_function(self._function, KeyedRuntimeContext(self.spec, context, KeyScope()))
+        self._scope = KeyScope()
+        self._state = KeyedRuntimeContext(self.spec, context, self._scope)
+        self.start_function(self._function, self._state)
+
+    def _keys(self, batch: Batch) -> Iterable[Any]:
+        """The key of each record; while a record is handled its key is the current one, if the
+        function has state of its own."""
+        assert batch.keys is not None
+        return self._entered(batch.keys) if self._state.used else batch.keys
+
+    def _entered(self, keys: Iterable[Any]) -> Iterator[Any]:
+        scope = self._scope
+        for scope.key in keys:
+            yield scope.key
+        scope.key = NO_KEY
 
     def process(self, batch: Batch, port: int = 0) -> None:
         assert batch.keys is not None
@@ -237,7 +260,7 @@ class ReduceOperator(Operator):
         values: list[Any] = []
         value = None
         try:
-            for key, value in zip(batch.keys, batch.rows, strict=True):
+            for key, value in zip(self._keys(batch), batch.rows, strict=True):
                 held = live.get(key, MISSING)
                 if held is MISSING:
                     held = load(key)
@@ -261,8 +284,7 @@ class ReduceOperator(Operator):
             self.emit(Batch([None if held is NULL else held for _, held in found]))
 
     def _process_guarded(self, batch: Batch) -> None:
-        assert batch.keys is not None
-        keys = iter(batch.keys)
+        keys = iter(self._keys(batch))
         table = self._table
 
         def reduced(value: Any) -> tuple[Any, ...]:

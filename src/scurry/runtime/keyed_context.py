@@ -20,7 +20,7 @@ from scurry.runtime.keyed_state import store_of
 from scurry.runtime.operator import Clock, TaskContext
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.timers import EVENT, PROCESSING, timer_queue, timer_time
-from scurry.state.table import KeyScope
+from scurry.state.key_scope import KeyScope
 from scurry.state.ttl import StateClock
 
 

@@ -13,7 +13,8 @@ from scurry.functions.transforms import AggregateFunction
 from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
 from scurry.state.encoding import NULL
-from scurry.state.list_table import ListTable, TableListState
+from scurry.state.key_scope import KeyScope
+from scurry.state.list_table import ListTable
 from scurry.state.map_table import MapTable, TableMapState
 from scurry.state.set_state import ListedBagState, MappedSetState
 from scurry.state.slot_store import SlotStore
@@ -34,9 +35,9 @@ from scurry.state.states import (
     ValueState,
     ValueStateDescriptor,
 )
-from scurry.state.table import KeyScope, StateTable, TableValueState, address
+from scurry.state.table import StateTable, TableValueState, address
 from scurry.state.ttl import Expiry, StateClock, Sweeper
-from scurry.state.ttl_states import TtlListState, TtlMapState, TtlValueState
+from scurry.state.typed_states import list_state, map_state, value_state
 
 D = TypeVar("D", bound=StateDescriptor)
 T = TypeVar("T")
@@ -75,6 +76,11 @@ class KeyedRuntimeContext(RuntimeContext):
         self._has_event_time = clock is not None
         self._clock = clock or StateClock(lambda: task.now, _no_event_time, _no_event_time)
         self._kinds: dict[str, type] = {}
+
+    @property
+    def used(self) -> bool:
+        """Whether the function has any state."""
+        return bool(self._kinds)
 
     def _check(self, descriptor: Any, kind: type[D]) -> D:
         if not isinstance(descriptor, kind):
@@ -141,23 +147,21 @@ class KeyedRuntimeContext(RuntimeContext):
         table, expiry = self._open(
             descriptor, partial(StateTable, cache=self._store.cache, bulk=True)
         )
-        if expiry is None:
-            return TableValueState(table, self._scope)
-        return TtlValueState(table, self._scope, expiry)
+        return value_state(table, self._scope, expiry)
 
     def _list(self, descriptor: StateDescriptor) -> ListState[Any]:
         store = self._store
         make = partial(ListTable, epoch=lambda: store.epoch, cache=store.cache)
         table, expiry = self._open(descriptor, make)
-        if expiry is None:
-            return TableListState(table, self._scope)
-        return TtlListState(table, self._scope, expiry)
+        return list_state(table, self._scope, expiry)
 
     def _map(self, descriptor: StateDescriptor) -> TableMapState:
-        table, expiry = self._open(descriptor, partial(MapTable, cache=self._store.cache))
-        if expiry is None:
-            return TableMapState(table, self._scope)
-        return TtlMapState(table, self._scope, expiry)
+        entries = descriptor.type_info
+        if isinstance(descriptor, MapStateDescriptor):
+            entries = descriptor.key_type_info
+        make = partial(MapTable, cache=self._store.cache, entries=entries)
+        table, expiry = self._open(descriptor, make)
+        return map_state(table, self._scope, expiry)
 
     def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
         descriptor = self._check(state_descriptor, ReducingStateDescriptor)

@@ -19,7 +19,7 @@ import numpy as np
 
 from scurry.common.errors import ProgramError
 from scurry.runtime.batch import MAX_WATERMARK
-from scurry.state.encoding import decode, encode
+from scurry.state.encoding import decode_key, encode
 from scurry.state.journal import Change, RecordReader, in_groups
 from scurry.state.rescaling import by_key_group
 from scurry.state.slot_store import SlotStore
@@ -142,7 +142,7 @@ class TimerQueue:
         rows = list(islice(self._store.scan(self.name, self._resume), self._block))
         self._resume = rows[-1][0] + b"\x00" if len(rows) == self._block else None
         self._block = min(4 * self._block, _LARGEST_BLOCK)
-        self._ahead.extend((_place_of(row), decode(record)) for row, record in reversed(rows))
+        self._ahead.extend((_place_of(row), decode_key(record)) for row, record in reversed(rows))
         self._on_read([key for _, key in self._ahead])
 
     @in_groups
@@ -170,7 +170,7 @@ class TimerQueue:
 
     def pending(self) -> list[tuple[int, Any]]:
         """All timers in order, for tests and for showing state."""
-        found = {_place_of(row): decode(record) for row, record in self._store.scan(self.name)}
+        found = {_place_of(row): decode_key(record) for row, record in self._store.scan(self.name)}
         for place in self._gone:
             found.pop(place, None)
         found.update(self._set)

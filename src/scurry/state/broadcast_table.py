@@ -155,11 +155,7 @@ class TableReadOnlyBroadcastState(ReadOnlyBroadcastState[Any, Any]):
         live = table.loaded
         if live is None:
             live = table.live
-        try:
-            found = live.get(key)
-        except TypeError:
-            found = None
-        return live.get(freeze(key)) if found is None else found
+        return live.get(freeze(key))
 
     def contains(self, key: Any) -> bool:
         return freeze(key) in self._table.live

@@ -47,7 +47,11 @@ class DeclaredType:
         self.encode = _encode
         self._class = info.element_class if isinstance(info, DataclassTypeInfo) else None
         self.one = msgspec.msgpack.Decoder(annotation)
-        self.many = msgspec.msgpack.Decoder(list[annotation])
+        self.many = msgspec.msgpack.Decoder(list[annotation | None])
+
+    def converted(self, value: Any) -> Any:
+        """``value``, which conforms, as it will be when it is read from the store."""
+        return self.one.decode(self.encode(value))
 
     def fault(self, value: Any, data: bytes) -> str | None:
         """What is wrong with a value whose bytes are ``data``, None if it can be read again."""
@@ -122,7 +126,7 @@ def decoders_of(schema: Schema) -> tuple[Any, Any] | None:
     if annotation is None:
         return None
     try:
-        many: Any = list[annotation]  # type: ignore[valid-type]
+        many: Any = list[annotation | None]  # type: ignore[valid-type]
         return msgspec.msgpack.Decoder(annotation), msgspec.msgpack.Decoder(many)
     except (TypeError, NameError, AttributeError):
         return None

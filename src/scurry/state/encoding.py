@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from scurry.common.errors import StateError, shorten
+from scurry.common.keys import freeze
 from scurry.common.pickling import dumps
 from scurry.windowing.windows import TimeWindow, WindowKey
 
@@ -45,10 +46,14 @@ IMMUTABLE = SCALARS | {Null}
 def encode(value: Any) -> bytes:
     """``value`` as versioned bytes."""
     kind = type(value)
-    if kind in SCALARS and (kind is not int or value in _SMALL):
-        return _MSGPACK + _encode(value)
-    if kind is WindowKey and _is_plain(value):
-        return _WINDOW_KEY + _encode((value[0], *value[1]))
+    try:
+        if kind in SCALARS and (kind is not int or value in _SMALL):
+            return _MSGPACK + _encode(value)
+        if kind is WindowKey and _is_plain(value):
+            return _WINDOW_KEY + _encode((value[0], *value[1]))
+    except UnicodeEncodeError:
+        # a text with half a character in it, which a pickle can hold
+        pass
     try:
         return _PICKLE + dumps(value)
     except Exception as failure:
@@ -85,6 +90,15 @@ def decode(data: bytes | memoryview) -> Any:
         key, start, end = _decode(view[1:])
         return WindowKey(key, TimeWindow(start, end))
     raise unknown_format(version)
+
+
+def decode_key(data: bytes | memoryview) -> Any:
+    """The engine key behind :func:`encode`'s bytes, also if it was stored when keys of its class
+    were not yet frozen."""
+    found = decode(data)
+    if type(found) is WindowKey:
+        return WindowKey(freeze(found[0]), found[1])
+    return freeze(found)
 
 
 def unknown_format(version: bytes) -> StateError:

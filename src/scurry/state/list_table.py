@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from scurry.state.journal import Change, RecordReader, in_groups
+from scurry.state.key_scope import KeyScope
 from scurry.state.records import RecordCodec, head_of
 from scurry.state.states import ListState
-from scurry.state.table import CACHE_ENTRIES, KeyScope, prefix_of, with_expired
+from scurry.state.table import CACHE_ENTRIES, prefix_of, with_expired
 from scurry.state.ttl import Sweeper
 
 _MANY_PIECES = 16

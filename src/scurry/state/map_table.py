@@ -11,10 +11,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from scurry.common.keys import form_of, freeze, thaw
+from scurry.common.type_information import TypeInformation
 from scurry.state.journal import Change, RecordReader, in_groups
+from scurry.state.key_scope import KeyScope
 from scurry.state.records import RecordCodec, head_of
 from scurry.state.states import MapState
-from scurry.state.table import CACHE_ENTRIES, MISSING, KeyScope, prefix_of, with_expired
+from scurry.state.table import CACHE_ENTRIES, MISSING, prefix_of, with_expired
 from scurry.state.ttl import Sweeper
 
 #: Stands for an entry that is known not to exist; None is a value like any other.
@@ -48,9 +50,12 @@ class MapTable:
         codec: RecordCodec | None = None,
         sweeper: Sweeper | None = None,
         cache: int = CACHE_ENTRIES,
+        entries: TypeInformation | None = None,
     ) -> None:
+        """``entries`` is the declared type of the entries' keys."""
         self.name = name
         self.codec = RecordCodec(name) if codec is None else codec
+        self.entry_codec = RecordCodec(name, entries)
         self.sweeper = sweeper
         self._cache = cache
         self._store = store
@@ -171,13 +176,8 @@ class TableMapState(MapState[Any, Any]):
 
     def _find(self, key: Any) -> Any:
         held = self._table.of(self._scope.key)
-        try:
-            value = held.entries.get(key, MISSING)
-        except TypeError:
-            value = MISSING
-        if value is MISSING:
-            key = freeze(key)
-            value = held.entries.get(key, MISSING)
+        key = freeze(key)
+        value = held.entries.get(key, MISSING)
         return self._table.load(self._scope.key, held, key) if value is MISSING else value
 
     def get(self, key: Any) -> Any:
@@ -198,7 +198,7 @@ class TableMapState(MapState[Any, Any]):
             self.put(key, value)
 
     def remove(self, key: Any) -> None:
-        self.put(key, ABSENT)
+        TableMapState.put(self, key, ABSENT)
 
     def clear(self) -> None:
         held = self._table.of(self._scope.key)

@@ -20,10 +20,20 @@ from typing import Any, NamedTuple
 import msgspec
 
 from scurry.common.errors import StateError, shorten
+from scurry.common.keys import freeze, thaw
 from scurry.common.type_information import TypeInformation, describe
 from scurry.state.declared import declared_type, scalar_type
-from scurry.state.encoding import IMMUTABLE, NULL, SCALARS, encode, unknown_format, unstorable
+from scurry.state.encoding import (
+    IMMUTABLE,
+    NULL,
+    SCALARS,
+    decode_key,
+    encode,
+    unknown_format,
+    unstorable,
+)
 from scurry.state.encoding import decode as decode_one
+from scurry.state.exactness import exactness
 from scurry.state.pickles import dumps, loads_plain
 
 _SCALARS, _PICKLE, _TYPED, _LATER_SCALARS = 1, 2, 3, 5
@@ -73,10 +83,31 @@ class RecordCodec:
         self._older = dict(older or {})
         self._scalar = scalar_type(info)
         self._declared = declared_type(info)
+        self.typed = info is not None
+        #: tells quickly that a value can be written as it is
+        self.exact = _any if info is None else exactness(info)
         self._tag = version.to_bytes(2, "big")
         self._first = _FIRST if version == 0 else bytes([_LATER_SCALARS]) + self._tag
 
     # --- writing
+
+    def conformed(self, key: Any, value: Any) -> Any:
+        """``value`` as one of the declared type, to be written under ``key``: as it will be when it
+        is read back. Raises :class:`StateError` if it is not of the type."""
+        if value is None or value is NULL or self.info is None:
+            return value
+        head = (thaw(key),)
+        if self._scalar is not None:
+            return self._conforming(head, value)
+        fault = self.info.check(value)
+        if fault is not None:
+            raise self._wrong(head, value, fault)
+        if self._declared is None:
+            return value if self.info.exact is None else self.info.exact(value)
+        try:
+            return self._declared.converted(value)
+        except (msgspec.MsgspecError, TypeError, ValueError, OverflowError) as failure:
+            raise self._wrong(head, value, str(failure)) from failure
 
     def pack(self, head: tuple[Any, ...], value: Any) -> bytes:
         """The record of ``value`` under ``head``, the key and whatever else leads to it."""
@@ -95,6 +126,9 @@ class RecordCodec:
         if self._scalar is not None and kind is not self._scalar and value is not None:
             value = self._conforming(head, value)
             kind = type(value)
+        elif self.typed and self._scalar is None and not self.exact(value):
+            # somebody may have changed it in place since it was written
+            value = self.conformed(head[0], value)
         if kind in SCALARS:
             self.seen.add(kind)
             if SCALARS.issuperset(map(type, head)):
@@ -138,6 +172,8 @@ class RecordCodec:
                 v if type(v) is self._scalar or v is None else self._conforming(head, v)
                 for v in values
             ]
+        elif self.typed:
+            values = [v if self.exact(v) else self.conformed(head[0], v) for v in values]
         kinds = set(map(type, values))
         self.seen |= kinds
         if kinds <= SCALARS and SCALARS.issuperset(map(type, head)):
@@ -172,12 +208,14 @@ class RecordCodec:
         return bytes([_PICKLE]) + self._tag + _with_length(_pack_head(head)) + data
 
     def _conforming(self, head: tuple[Any, ...], value: Any) -> Any:
+        if value is None:
+            return None
         assert self._scalar is not None
         assert self.info is not None
         fault = self.info.check(value)
         if fault is not None:
             raise self._wrong(head, value, fault)
-        return self._scalar(value)
+        return str.__str__(value) if self._scalar is str else self._scalar(value)
 
     def _wrong(self, head: tuple[Any, ...], value: Any, fault: str) -> StateError:
         return self._in_state(
@@ -281,6 +319,10 @@ class RecordCodec:
         return value.value if self.stamped and value is not None else value
 
 
+def _any(value: Any) -> bool:
+    return True
+
+
 def head_of(record: bytes) -> tuple[Any, ...]:
     """The key of a record, and whatever else leads to its value."""
     record = _read_stamps(record)[1]
@@ -290,9 +332,9 @@ def head_of(record: bytes) -> tuple[Any, ...]:
         return tuple(_decode(memoryview(record)[3:])[:-1])
     end = 7 + int.from_bytes(record[3:7], "big")
     if record[7:8] == _ONE:
-        return (decode_one(memoryview(record)[8:end]),)
-    head: tuple[Any, ...] = decode_one(memoryview(record)[7:end])
-    return head
+        return (decode_key(memoryview(record)[8:end]),)
+    key, *rest = decode_one(memoryview(record)[7:end])
+    return freeze(key), *rest
 
 
 def renumbered(record: bytes, numbers: list[int]) -> bytes:

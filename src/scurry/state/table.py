@@ -18,9 +18,11 @@ from typing import Any
 import numpy as np
 
 from scurry.common.errors import KeyTypeError
-from scurry.common.keys import canonical, form_of, stable_hash, stable_hash_int64
-from scurry.state.encoding import IMMUTABLE, decode, encode
+from scurry.common.key_forms import canonical
+from scurry.common.keys import form_of, stable_hash, stable_hash_int64
+from scurry.state.encoding import IMMUTABLE, decode, decode_key, encode
 from scurry.state.journal import Change, Group, grouped, stored_key
+from scurry.state.key_scope import KeyScope
 from scurry.state.records import RecordCodec, head_of
 from scurry.state.slot_records import SlotRecords
 from scurry.state.states import ValueState
@@ -36,15 +38,6 @@ _SPAN = struct.Struct(">QQ")
 _BIAS = 1 << 63
 #: Keys that tell whether an operator reads, and micro-batches after which it is found out again.
 _LEARN_FROM, _LEARN_AGAIN = 1000, 64
-
-
-class KeyScope:
-    """Holds the key being processed; every state handle of an operator looks here."""
-
-    __slots__ = ("key",)
-
-    def __init__(self) -> None:
-        self.key: Any = None
 
 
 # typed, because a window key equals the plain tuple of its parts
@@ -110,7 +103,7 @@ def pack_record(key: Any, value: Any) -> bytes:
 def unpack_record(record: bytes) -> tuple[Any, Any]:
     """Key and value of a record."""
     end = 4 + int.from_bytes(record[:4], "big")
-    return decode(record[4:end]), decode(record[end:])
+    return decode_key(record[4:end]), decode(record[end:])
 
 
 class StateTable:

@@ -67,10 +67,12 @@ class Expiry:
     def since(self) -> int | None:
         """When entries without a time count as written."""
         since = self._since()
-        if since is None:
-            since = self._clock.watermark() if self._event_time else self._clock.now()
-            if since is not None:
-                self._begin(since)
+        now = self._clock.watermark() if self._event_time else self._clock.now()
+        # a moment that is still to come is of a clock that was ahead
+        ahead = since is not None and now is not None and since > now and not self._event_time
+        if now is not None and (since is None or ahead):
+            since = now
+            self._begin(since)
         return since
 
     def cutoff(self) -> int | None:

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 from scurry.common.keys import thaw
+from scurry.state.key_scope import KeyScope
 from scurry.state.list_table import ListTable, TableListState
 from scurry.state.map_table import ABSENT, MapTable, TableMapState
 from scurry.state.records import Stamped
-from scurry.state.table import KeyScope, StateTable, TableValueState
+from scurry.state.table import StateTable, TableValueState
 from scurry.state.ttl import Expiry
 
 

@@ -57,7 +57,9 @@ class AfterProcessingTime(Condition):
         return (None,)
 
     def seen(self, state: tuple[int | None], at: Moment) -> tuple[int | None]:
-        return (at.now + self.delay,) if state[0] is None else state
+        # it lies further ahead only if the clock was, which has been set back since
+        due = at.now + self.delay
+        return (due,) if state[0] is None else (min(state[0], due),)
 
     def ready(self, state: tuple[int | None], at: Moment) -> bool:
         return state[0] is not None and state[0] <= at.now

@@ -113,7 +113,12 @@ class ContinuousProcessingTimeTrigger(ContinuousTrigger):
         return ContinuousProcessingTimeTrigger(_interval(interval))
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Any) -> TriggerResult:
-        self._ensure(ctx.get_current_processing_time(), window, ctx)
+        now = ctx.get_current_processing_time()
+        upcoming = ctx.get_partitioned_state(self._next).get()
+        if upcoming is not None and upcoming > now + self.interval:
+            # the clock was ahead when this was set, and would not be there again for long
+            self.clear(window, ctx)
+        self._ensure(now, window, ctx)
         return CONTINUE
 
     def on_processing_time(self, time: int, window: Any, ctx: Any) -> TriggerResult:

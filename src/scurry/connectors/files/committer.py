@@ -190,6 +190,8 @@ class FileCommitter:
 
     def _due(self, held: Pending, now: int, batch: int) -> bool:
         passed = batch - held.batch + 1
+        # times still to come are of a clock that was ahead
+        held.created, held.changed = min(held.created, now), min(held.changed, now)
         return self._policy.is_due(held.size, held.created, held.changed, now, passed)
 
     def _roll(self, now: int, final: bool) -> None:

@@ -14,6 +14,7 @@ import urllib.request
 from typing import Any
 
 from scurry.common.errors import ConfigurationError, TypeMismatchError
+from scurry.connectors.redirects import RedirectError, opener
 
 _CONTENT = "application/vnd.schemaregistry.v1+json"
 _MAGIC = 0
@@ -61,9 +62,12 @@ class SchemaRegistry:
             request.add_header("Content-Type", _CONTENT)
         if self._login is not None:
             request.add_header("Authorization", f"Basic {self._login}")
+        private = self._login is not None
         try:
-            with urllib.request.urlopen(request, timeout=self._timeout) as answer:
+            with opener(private).open(request, timeout=self._timeout) as answer:
                 return json.load(answer)
+        except RedirectError as astray:
+            raise ConfigurationError(f"The schema registry: {astray}") from None
         except urllib.error.HTTPError as refused:
             with refused:
                 reason = refused.read(500).decode(errors="replace")

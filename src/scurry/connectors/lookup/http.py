@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from scurry.common.errors import JobError, ProgramError
 from scurry.common.time import TimeSpan
 from scurry.connectors.lookup.lookup import AsyncLookup
+from scurry.connectors.redirects import LIMIT, STATUSES, check_redirect, without_secrets
 
 #: Statuses that may be another one the next time.
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -32,7 +33,8 @@ class AsyncHttpLookup(AsyncLookup):
 
     What is found is the JSON of the answer (``answer="json"``), or its ``"text"`` or ``"bytes"``.
     The statuses in ``missing`` say that there is nothing, others from 300 on raise
-    :class:`HttpStatusError`. ``connections`` is how many an instance holds at most.
+    :class:`HttpStatusError`. Redirects are followed, but not to another host with ``headers`` or a
+    login. ``connections`` is how many an instance holds at most.
     """
 
     def __init__(
@@ -52,7 +54,7 @@ class AsyncHttpLookup(AsyncLookup):
         super().__init__(key, join, cache_size, cache_ttl, missing_ttl)
         if isinstance(url, str) and "{key}" not in url:
             raise ProgramError(
-                f"The address {_without_secrets(url)} has no place for the key: write {{key}} "
+                f"The address {without_secrets(url)} has no place for the key: write {{key}} "
                 "where it belongs, or give a function of the key."
             )
         if answer not in ("json", "text", "bytes"):
@@ -81,15 +83,35 @@ class AsyncHttpLookup(AsyncLookup):
             url = self._url.replace("{key}", quote(str(key), safe=""))
         else:
             url = self._url(key)
-        async with self._session.get(self._encoded(url)) as response:
-            if response.status in self._missing:
-                return None
-            if response.status >= 300:
-                text = (await response.text())[:200]
-                raise HttpStatusError(_without_secrets(url), response.status, text)
-            if self._answer == "json":
-                return await response.json(content_type=None)
-            return await (response.text() if self._answer == "text" else response.read())
+        place = self._encoded(url)
+        for _ in range(LIMIT):
+            async with self._session.get(place, allow_redirects=False) as response:
+                target = self._redirected(place, response)
+                if target is None:
+                    return await self._found(response)
+                place = target
+        raise HttpStatusError(without_secrets(url), response.status, f"more than {LIMIT} redirects")
+
+    def _redirected(self, place: Any, response: Any) -> Any:
+        """Where the request has to go next, None if ``response`` is the answer."""
+        location = response.headers.get("Location")
+        if response.status not in STATUSES or response.status in self._missing or not location:
+            return None
+        target = place.join(self._encoded(location))
+        check_redirect("GET", response.status, str(place), str(target), bool(self._headers))
+        if place.user is None:
+            return target
+        return target.with_user(place.user).with_password(place.password)
+
+    async def _found(self, response: Any) -> Any:
+        if response.status in self._missing:
+            return None
+        if response.status >= 300:
+            text = (await response.text())[:200]
+            raise HttpStatusError(without_secrets(str(response.url)), response.status, text)
+        if self._answer == "json":
+            return await response.json(content_type=None)
+        return await (response.text() if self._answer == "text" else response.read())
 
 
 def is_passing(failure: BaseException) -> bool:
@@ -97,11 +119,6 @@ def is_passing(failure: BaseException) -> bool:
     if isinstance(failure, HttpStatusError):
         return failure.status in _PASSING
     return isinstance(failure, (_client_package().ClientConnectionError, TimeoutError))
-
-
-def _without_secrets(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
 
 
 def _client_package() -> Any:

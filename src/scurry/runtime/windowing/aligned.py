@@ -34,6 +34,7 @@ from scurry.runtime.windowing.slices import (
     SliceTable,
     ValueSlices,
 )
+from scurry.state.key_scope import NO_KEY
 from scurry.state.table import MISSING
 from scurry.windowing.panes import PaneTiming
 from scurry.windowing.spec import WindowSpec
@@ -275,6 +276,7 @@ class AlignedWindowOperator(WindowingOperator):
         if self._whole and self._lateness:
             for key in keys:
                 self._values.touch_mutable(start, key)
+        self._scope.key = NO_KEY
         output.source.append(cause)
         output.ends.append(len(values))
         output.stamps.append(window.max_timestamp())
@@ -297,6 +299,7 @@ class AlignedWindowOperator(WindowingOperator):
             if self._clears:
                 self._working = f"{window!r} of key {thaw(key)!r}"
                 function.clear(self._firing)
+        self._scope.key = NO_KEY
 
 
 def pick_all(items: Any, index: Any) -> list[Any]:

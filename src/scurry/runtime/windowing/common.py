@@ -27,8 +27,8 @@ from scurry.runtime.windowing.slices import (
     SLICED_ELEMENTS,
     SLICED_VALUES,
 )
+from scurry.state.key_scope import NO_KEY, KeyScope
 from scurry.state.slot_store import SlotStore
-from scurry.state.table import KeyScope
 from scurry.windowing.spec import WindowSpec
 from scurry.windowing.time_windows import event_timestamp
 
@@ -49,6 +49,7 @@ class WindowingOperator(Operator):
     def __init__(self, spec: OperatorSpec, windowing: WindowSpec) -> None:
         super().__init__(spec)
         self._windowing = windowing
+        self._scope, self._window_scope = KeyScope(), KeyScope()
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
@@ -56,7 +57,7 @@ class WindowingOperator(Operator):
         self._refuse_other_state(store_of(context))
         #: what to name if something fails: an element, or a window
         self._working: Any = None
-        self._scope, self._window_scope, self._clock = KeyScope(), KeyScope(), Clock()
+        self._clock = Clock()
         clock = state_clock(self._clock, _no_timestamp)
         states = KeyedRuntimeContext(spec, context, self._scope, clock)
         of_windows: KeyedRuntimeContext | None = None
@@ -151,8 +152,12 @@ class WindowingOperator(Operator):
             self.emit_side(tag.tag_id, batch.take(np.array(late, dtype=np.int64)))
 
     def close(self) -> None:
-        for function in self._windowing.functions:
-            function.close()
+        self._scope.key = self._window_scope.key = NO_KEY
+        try:
+            for function in self._windowing.functions:
+                function.close()
+        except Exception as failure:
+            raise self.failed(failure) from failure
 
 
 def _no_timestamp() -> None:

@@ -11,6 +11,7 @@ from scurry.functions.windows import WindowContext
 from scurry.runtime.keyed_state import KeyedRuntimeContext
 from scurry.runtime.operator import Clock
 from scurry.runtime.timers import TimerQueue, timer_time
+from scurry.state.key_scope import KeyScope
 from scurry.state.states import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -20,7 +21,6 @@ from scurry.state.states import (
     StateDescriptor,
     ValueStateDescriptor,
 )
-from scurry.state.table import KeyScope
 from scurry.windowing.assigners import WindowAssignerContext
 from scurry.windowing.evictors import EvictorContext
 from scurry.windowing.panes import PaneInfo, PaneTiming

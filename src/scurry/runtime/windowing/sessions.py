@@ -31,6 +31,7 @@ from scurry.runtime.windowing.session_table import (
     SessionTable,
     over,
 )
+from scurry.state.key_scope import NO_KEY
 from scurry.state.table import MISSING
 from scurry.windowing.panes import PaneInfo, PaneTiming
 from scurry.windowing.session_windows import (
@@ -267,6 +268,7 @@ class SessionOperator(WindowingOperator):
             raise
         if self._combining and not last:
             self._table.touch_mutable(sessions, session)
+        self._scope.key = NO_KEY
         output.source.append(cause)
         output.ends.append(len(output.values))
         output.stamps.append(session.end - 1)
@@ -280,4 +282,5 @@ class SessionOperator(WindowingOperator):
             self._scope.key, self._firing._window = key, window
             self._working = f"{window!r} of key {thaw(key)!r}"
             function.clear(self._firing)
+            self._scope.key = NO_KEY
         self._table.drop(sessions, session)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from scurry.common.keys import key_group, stable_hash_int64, thaw
+from scurry.common.keys import freeze_all, key_group, stable_hash_int64, thaw
 from scurry.runtime.batch import Longs
 from scurry.runtime.windowing.vectorised.exact import Array
 from scurry.state.encoding import decode, encode
@@ -97,8 +97,7 @@ class KeyCodes:
         """The keys behind :meth:`pack`'s bytes."""
         if data[:1] == _INTEGERS:
             return np.frombuffer(data, dtype=np.int64, offset=1)
-        keys: list[Any] = decode(memoryview(data)[1:])
-        return keys
+        return freeze_all(decode(memoryview(data)[1:]))
 
 
 def pack_keys(keys: list[Any] | Longs) -> bytes:
