@@ -225,6 +225,8 @@ def _window(step: Step, stream: Stream) -> Result:
     sensitive = step["trigger"] is not None or step["function"] in ("in order", "sum", "fold")
     session = step["assigner"][0] == "session"
     certain = stream.ordered and not (session and step["function"] in ("in order", "sum", "fold"))
+    # windows that overlap are reduced in slices, which is the same for an associative function only
+    certain = certain and (step["function"], step["assigner"][0]) != ("fold", "sliding")
     if step["all"]:
         certain = certain and stream.order == "line" and not stream.siblings
         sensitive = sensitive or not stream.on_time
