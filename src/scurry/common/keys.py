@@ -26,6 +26,8 @@ from typing import Any
 
 import numpy as np
 
+from scurry.common.copiers import hand_on
+from scurry.common.copies import own
 from scurry.common.errors import KeyTypeError, shorten
 
 _MASK = (1 << 64) - 1
@@ -175,7 +177,8 @@ class FrozenKey:
     __slots__ = ("form", "key")
 
     def __init__(self, key: Any) -> None:
-        self.key = key
+        # its own: the user's may change, or be part of a record that does
+        self.key = own(key)
         self.form = canonical(key)
 
     def __hash__(self) -> int:
@@ -186,6 +189,9 @@ class FrozenKey:
 
     def __repr__(self) -> str:
         return f"FrozenKey({self.key!r})"
+
+
+hand_on(FrozenKey)
 
 
 def thaw(key: Any) -> Any:
@@ -242,7 +248,7 @@ def slot_of_group(group: int, parallelism: int, max_parallelism: int) -> int:
 class KeySlots(dict[Any, int]):
     """Key to slot, computed once per distinct key: ``slots[key]`` runs at the speed of a dict.
 
-    The slot of a key that has to be frozen first is given as its complement, a negative number.
+    The slot of a key that :func:`freeze` replaces is given as its complement, a negative number.
     """
 
     def __init__(self, parallelism: int, max_parallelism: int) -> None:
@@ -268,14 +274,15 @@ class KeySlots(dict[Any, int]):
 
 
 def freeze(key: Any) -> Any:
-    """The engine's key for a user's key: where Python's equality does not do, identity by value."""
+    """The engine's key for a user's key: where Python's equality does not do, identity by value; a
+    copy of a key that can change."""
     if type(key) in _EXACT:
         return key
     try:
         hash(key)
     except TypeError:
         return FrozenKey(key)
-    return FrozenKey(key) if _holds_nan(key) else key
+    return FrozenKey(key) if _holds_nan(key) else own(key)
 
 
 def _holds_nan(key: Any) -> bool:

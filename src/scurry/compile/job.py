@@ -41,6 +41,8 @@ class Settings:
     guarantee: str = EXACTLY_ONCE
     #: what happens to an element on which a user function raises
     on_error: str = FAIL
+    #: whether functions hand on their very objects, without copies
+    object_reuse: bool = False
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,7 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
             "guarantee": settings.guarantee,
         },
         state=settings.state,
+        object_reuse=settings.object_reuse,
     )
     return CompiledJob(graph, layout, uids, spec, settings.vectorised)
 

@@ -303,6 +303,7 @@ class StreamExecutionEnvironment(JobSettings):
             combining=self._configuration.get_boolean(options.COMBINING, True),
             guarantee=mode_of(self._configuration).guarantee,
             on_error=self._on_error(),
+            object_reuse=self._config.is_object_reuse_enabled(),
         )
 
     def _state_settings(self) -> StateSettings:

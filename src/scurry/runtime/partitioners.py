@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from scurry.common.errors import KeyTypeError, ProgramError
-from scurry.common.keys import FrozenKey, KeySlots, freeze, stable_hash_int64
+from scurry.common.keys import KeySlots, freeze, stable_hash_int64
 from scurry.runtime.batch import Batch, Longs, pick
 from scurry.runtime.columns import to_list
 from scurry.runtime.failures import ElementFailed, apply_all
@@ -194,7 +194,7 @@ class ByKey(Partitioning):
             return keys, np.array(slots, dtype=np.int64)
         if len(chosen) and chosen.min() < 0:
             pairs = zip(keys, (chosen < 0).tolist(), strict=True)
-            keys = [FrozenKey(key) if odd else key for key, odd in pairs]
+            keys = [freeze(key) if odd else key for key, odd in pairs]
             chosen = np.where(chosen < 0, ~chosen, chosen)
         return keys, chosen
 

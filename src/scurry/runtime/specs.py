@@ -83,6 +83,8 @@ class JobSpec:
     sys_path: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     state: StateSettings = field(default_factory=StateSettings)
+    #: whether functions hand on their very objects, without copies
+    object_reuse: bool = False
 
     @property
     def guarantee(self) -> str:

@@ -12,7 +12,8 @@ from functools import partial
 from scurry.runtime.batch import MAX_WATERMARK
 from scurry.runtime.envelope import COMMIT, DRIVER, REPORT, Envelope
 from scurry.runtime.event_time import Mark, TimestampsOperator
-from scurry.runtime.operator import Consumer, Operator, TaskContext
+from scurry.runtime.handover import Consumer, FanOut
+from scurry.runtime.operator import Operator, TaskContext
 from scurry.runtime.report import encode_report
 from scurry.runtime.router import Router
 from scurry.runtime.sinks import SinkOperator
@@ -84,10 +85,14 @@ class Task:
         self, sender: OperatorSpec | SourceSpec, tag: str, wires: tuple[Wire, ...]
     ) -> list[Consumer]:
         ends = [(wire.target, wire.port) for wire in wires]
-        return [
+        found = [
             self._consumer(sender, tag, at, wire, ends[:at].count(ends[at]))
             for at, wire in enumerate(wires)
         ]
+        if len(found) < 2 or self.context.handover.reuse:
+            return found
+        reads = [wire.partitioning is not None for wire in wires]
+        return [FanOut(list(zip(found, reads, strict=True)), sender.name, sender.uid)]
 
     def _consumer(
         self, sender: OperatorSpec | SourceSpec, tag: str, at: int, wire: Wire, copy: int
