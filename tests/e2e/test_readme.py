@@ -40,7 +40,10 @@ GROUPS = [
         "docs/concepts/functions.md",
     ],
     [f"{HOW_TO}kafka.md"],
-    [f"docs/concepts/{name}.md" for name in ("state", "time", "windows", "failure", "timers")],
+    [
+        f"docs/concepts/{name}.md"
+        for name in ("values", "state", "time", "windows", "failure", "timers")
+    ],
     [f"{HOW_TO}{name}.md" for name in ("files", "postgres", "rabbitmq", "other-sinks")],
 ]
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -118,11 +118,12 @@ class ExecutionConfig:
         return self._configuration.get_boolean(_GENERATED_UIDS, True)
 
     def enable_object_reuse(self) -> ExecutionConfig:
-        """Hand the same object from function to function without copies."""
+        """Hand the same object from function to function without copies; then no function may
+        change, or keep, an object that it was given or has emitted."""
         return self._set_flag(_OBJECT_REUSE, True)
 
     def disable_object_reuse(self) -> ExecutionConfig:
-        """Promise nothing about objects being shared, which is the default."""
+        """Copy what is emitted if it can change, which is the default."""
         return self._set_flag(_OBJECT_REUSE, False)
 
     def is_object_reuse_enabled(self) -> bool:

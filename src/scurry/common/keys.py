@@ -31,6 +31,8 @@ from typing import Any
 
 import numpy as np
 
+from scurry.common.copiers import hand_on
+from scurry.common.copies import own
 from scurry.common.key_forms import SIMPLE, canonical, identity
 
 _MASK = (1 << 64) - 1
@@ -50,9 +52,10 @@ class FrozenKey:
     __slots__ = ("_form", "_identity", "key")
 
     def __init__(self, key: Any) -> None:
-        self.key = key
+        # its own: the user's may change, or be part of a record that does
+        self.key = own(key)
         self._form: bytes | None = None
-        self._identity = identity(key)
+        self._identity = identity(self.key)
 
     @property
     def form(self) -> bytes:
@@ -76,6 +79,9 @@ class FrozenKey:
 
     def __repr__(self) -> str:
         return f"FrozenKey({self.key!r})"
+
+
+hand_on(FrozenKey)
 
 
 def thaw(key: Any) -> Any:

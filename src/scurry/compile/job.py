@@ -45,6 +45,8 @@ class Settings:
     on_error: str = FAIL
     #: what happens when a sink has committed batches that the checkpoint does not know
     on_other_history: str = REFUSE
+    #: whether functions hand on their very objects, without copies
+    object_reuse: bool = False
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,7 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
         },
         state=settings.state,
         inventory=_inventory(graph, naming),
+        object_reuse=settings.object_reuse,
     )
     return CompiledJob(graph, layout, uids, spec, settings.vectorised, settings.on_other_history)
 

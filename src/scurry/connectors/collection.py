@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from scurry.common.copies import own_all
 from scurry.common.type_information import TypeInformation
 from scurry.functions.source import Json, ReadPlan, ReadRange, Source, SourceBatch, SourceEnumerator
 
@@ -30,7 +31,8 @@ class CollectionSource(Source):
     def read(self, what: Json) -> Iterator[SourceBatch]:
         start, end = what
         for at in range(start, end, _READ_ROWS):
-            yield SourceBatch(rows=self._elements[at : min(at + _READ_ROWS, end)])
+            # an element may be in the list twice, and be read again after a failure
+            yield SourceBatch(rows=own_all(self._elements[at : min(at + _READ_ROWS, end)]))
 
 
 class SequenceEnumerator(SourceEnumerator):

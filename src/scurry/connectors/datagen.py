@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from scurry.common.copies import take
 from scurry.common.errors import ProgramError
 from scurry.common.type_information import TypeInformation
 from scurry.common.typeinfo import Types
@@ -122,7 +123,9 @@ class DataGeneratorSource(Source):
         start, end, step = what
         numbers = range(start, end, step)
         for at in range(0, len(numbers), _READ_ROWS):
-            yield SourceBatch(rows=list(map(self._function.map, numbers[at : at + _READ_ROWS])))
+            rows: list[Any] = []
+            take(rows, map(self._function.map, numbers[at : at + _READ_ROWS]))
+            yield SourceBatch(rows=rows)
 
 
 class _Numbers(SourceEnumerator):

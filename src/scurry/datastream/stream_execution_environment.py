@@ -306,6 +306,7 @@ class StreamExecutionEnvironment(JobSettings):
             guarantee=mode_of(self._configuration).guarantee,
             on_error=self._chosen(options.ON_ERROR, FAIL, POLICIES),
             on_other_history=self._chosen(options.ON_OTHER_HISTORY, REFUSE, CHOICES),
+            object_reuse=self._config.is_object_reuse_enabled(),
         )
 
     def _state_settings(self) -> StateSettings:

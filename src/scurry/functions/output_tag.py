@@ -7,6 +7,7 @@ sent to a tag that nobody reads is dropped, as in Flink.
 
 from __future__ import annotations
 
+from scurry.common.copiers import hand_on
 from scurry.common.errors import ProgramError
 from scurry.common.typeinfo import RowTypeInfo, TypeInformation, Types
 
@@ -47,3 +48,6 @@ class OutputTag:
 
     def __repr__(self) -> str:
         return f"OutputTag({self.tag_id!r})"
+
+
+hand_on(OutputTag)

@@ -53,7 +53,11 @@ class ReadPlan:
 
 @dataclass
 class SourceBatch:
-    """Some records in order: Python objects, or Arrow columns; event timestamps if known."""
+    """Some records in order: Python objects, or Arrow columns; event timestamps if known.
+
+    Rows are given away: functions may change them. A source that keeps its rows, or reads the same
+    ones again, gives copies.
+    """
 
     rows: list[Any] | None = None
     columns: pa.RecordBatch | None = None

@@ -27,6 +27,7 @@ from scurry.common.errors import TypeMismatchError
 from scurry.functions.async_io import AsyncFunction, AsyncRetryStrategy
 from scurry.functions.contexts import RuntimeContext
 from scurry.runtime.failures import ElementFailed
+from scurry.runtime.handover import COPYING, Handover
 
 
 class Flight:
@@ -62,9 +63,11 @@ class AsyncCalls:
         timeout_ms: int,
         retry: AsyncRetryStrategy,
         tolerant: bool = False,
+        handover: Handover = COPYING,
     ) -> None:
         self._function = function
         self._tolerant = tolerant
+        self._handover = handover
         self._capacity = capacity
         self._timeout = timeout_ms / 1000
         self._retry = retry
@@ -160,6 +163,7 @@ class AsyncCalls:
 
     async def _work(self, worker: _Worker) -> None:
         todo, now, call = self._todo, self._loop.time, self._call
+        own_all = self._handover.own_all
         value: Any = None
         try:
             while todo:
@@ -176,6 +180,7 @@ class AsyncCalls:
                         result = await self._too_late(worker, value)
                     if type(result) is not list:
                         result = _as_list(result, self._function)
+                    result = own_all(result)
                 except Exception as failure:
                     if not self._tolerant:
                         raise

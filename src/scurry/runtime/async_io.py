@@ -50,6 +50,8 @@ class RankedFlight(Flight):
 
     def __init__(self, batch: Batch, ranks: Longs, channel: str) -> None:
         super().__init__(batch.rows)
+        #: the records as they came, which calls that fail may have changed
+        self.came = batch.rows
         self.channel = channel
         self.batch = batch
         self._ranks = ranks
@@ -114,6 +116,7 @@ class AsyncWaitOperator(FunctionOperator):
         self._calls = AsyncCalls(
             *(self.function, self._capacity, self._timeout_ms, self._retry),
             tolerant=self.spec.dead_letters,
+            handover=context.handover,
         )
         group = context.metrics.group(self.spec).add_group("async")
         self._timeouts, self._retries = group.counter("timeouts"), group.counter("retries")
@@ -134,6 +137,8 @@ class AsyncWaitOperator(FunctionOperator):
         if not batch.size:
             return
         flight = RankedFlight(batch, self._ranks(batch), self.context.channel)
+        if self.spec.dead_letters:
+            flight.came = self.context.handover.own_all(batch.rows)
         self._flights.append(flight)
         self._wait(partial(self._calls.submit, flight))
 
@@ -168,7 +173,7 @@ class AsyncWaitOperator(FunctionOperator):
     def _emit_letters(self, flight: RankedFlight, failed: list[int]) -> None:
         guard, batch = PoisonGuard(self.spec, self.context), flight.batch
         letters = [
-            guard.letter(flight.rows[at], flight.failures.pop(at), stamp_at(batch.ts, at))
+            guard.letter(flight.came[at], flight.failures.pop(at), stamp_at(batch.ts, at))
             for at in failed
         ]
         emit_letters(self, batch, letters, failed)

@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from scurry.common.copies import all_fixed, own_all
 from scurry.runtime.columns import ElementCodec
 
 MIN_WATERMARK = -(1 << 63)
@@ -141,6 +142,26 @@ class Batch:
             pos=self.pos,
             tick=self.tick,
         )
+
+    def apart(self) -> Batch:
+        """The same records for somebody who may change them: nobody else sees that."""
+        if self._columns is None:
+            rows = own_all(self.rows)
+            if rows is self._rows:
+                return self
+        elif self.rows_fixed():
+            return self
+        else:
+            rows = None
+        mine = self.alias()
+        mine._rows = rows
+        return mine
+
+    def rows_fixed(self) -> bool:
+        """Whether rows that are made of the columns cannot change."""
+        if self._rows is not None:
+            return all_fixed(self._rows)
+        return self.codec is not None and self.codec.makes_fixed(self._columns)
 
     def with_rows(self, rows: list[Any]) -> Batch:
         """As many records with other contents, each in the place of its predecessor."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from scurry.common.copies import own
 from scurry.common.errors import ProgramError
 from scurry.common.keys import thaw
 from scurry.functions.broadcast import (
@@ -156,7 +157,7 @@ class KeyedWritingContext(WritingContext, KeyedBroadcastContext):
         try:
             for key in self._keyed.keys_with(state_descriptor):
                 scope.key = key
-                function(thaw(key), state)
+                function(own(thaw(key)), state)
         finally:
             scope.key = NO_KEY_IN_BROADCAST
 

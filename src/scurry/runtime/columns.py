@@ -73,6 +73,11 @@ class ElementCodec:
         """The codec that reads any columns as plain tuples."""
         return cls(tuple(schema.names), _tuples)
 
+    def makes_fixed(self, columns: pa.RecordBatch) -> bool:
+        """Whether the elements behind ``columns`` are such that nobody can change them."""
+        whole = self._build is _tuples or self._build is _scalars
+        return whole and not any(map(pa.types.is_nested, columns.schema.types))
+
     def to_rows(self, columns: pa.RecordBatch) -> list[Any]:
         """The elements behind ``columns``."""
         lists = [to_list(column) for column in columns.columns]

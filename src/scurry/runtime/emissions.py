@@ -25,6 +25,8 @@ class Emissions:
         self.fired: list[tuple[int, int, int]] = []
         #: per call, if the operator decides timestamps itself: that of what the call emitted
         self.stamps: list[int] = []
+        #: whether it is known that nothing of this goes to a side output
+        self.untagged = False
 
     def fired_at(self, time: int, watermark: int) -> None:
         """An event-time timer fires, in a stream that stands at ``watermark``: downstream, what it

@@ -19,6 +19,7 @@ from scurry.runtime.blobs import decode_batch
 from scurry.runtime.checkpointed import OperatorStates
 from scurry.runtime.envelope import COMBINED, DATA, OPERATORS, TICK, WATERMARK, Envelope
 from scurry.runtime.event_time import Mark, cells_of
+from scurry.runtime.handover import COPYING, REUSING
 from scurry.runtime.input_gate import Arrival, InputGate
 from scurry.runtime.operator import TaskContext
 from scurry.runtime.report import OperatorReport, Tick, decode_report, decode_tick, encode_report
@@ -54,6 +55,7 @@ class SlotHost:
             operator_states=OperatorStates(store),
             guarantee=job.guarantee,
             stage=stage,
+            handover=REUSING if job.object_reuse else COPYING,
         )
         self.task = Task(job, self._context)
         for uid in self._heads:

@@ -26,7 +26,8 @@ from scurry.runtime.columns import ElementCodec
 from scurry.runtime.envelope import CELLS, OPERATORS, TICK, Envelope
 from scurry.runtime.event_time import Mark
 from scurry.runtime.failures import NO_ELEMENT, function_error
-from scurry.runtime.operator import Consumer, TaskContext
+from scurry.runtime.handover import COPYING, REUSING, Consumer
+from scurry.runtime.operator import TaskContext
 from scurry.runtime.report import OperatorReport, Tick, encode_report
 from scurry.runtime.specs import JobSpec, SourceSpec
 from scurry.runtime.task import Task, report, to_driver
@@ -90,6 +91,7 @@ class IngressTask:
             job.max_parallelism,
             parameters=job.parameters,
             guarantee=job.guarantee,
+            handover=REUSING if job.object_reuse else COPYING,
         )
         self._task = Task(job, self._context)
         #: what consumes the records of the sources read so far, by the tags of their outputs

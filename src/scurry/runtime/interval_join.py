@@ -90,24 +90,27 @@ class IntervalJoinOperator(KeyedFunctionOperator):
         stamp = self._admit(value, context, self._late[0])
         if stamp is None:
             return
-        pair = self._pair
+        pair, own = self._pair, self.context.handover.own
         pair.left = stamp
         for other, partners in self._right.between(stamp + self._lower, stamp + self._upper):
             pair.right = other
             for partner in partners:
-                self._emit_pair(self._join.process_element(value, partner, pair), context)
+                # the buffers keep their own, which user code never gets to see
+                shown = own(value)
+                self._emit_pair(self._join.process_element(shown, own(partner), pair), context)
         self._keep(self._left, stamp, value, stamp + max(0, self._upper))
 
     def _take_right(self, value: Any, context: KeyedContext) -> None:
         stamp = self._admit(value, context, self._late[1])
         if stamp is None:
             return
-        pair = self._pair
+        pair, own = self._pair, self.context.handover.own
         pair.right = stamp
         for other, partners in self._left.between(stamp - self._upper, stamp - self._lower):
             pair.left = other
             for partner in partners:
-                self._emit_pair(self._join.process_element(partner, value, pair), context)
+                shown = own(value)
+                self._emit_pair(self._join.process_element(own(partner), shown, pair), context)
         self._keep(self._right, stamp, value, stamp - min(0, self._lower))
 
     def _admit(self, value: Any, context: KeyedContext, late: OutputTag | None) -> int | None:
@@ -129,7 +132,7 @@ class IntervalJoinOperator(KeyedFunctionOperator):
     def _emit_pair(self, result: Any, context: KeyedContext) -> None:
         values = context._values
         if result is not None:
-            values.extend(iterate(result, "process_element"))
+            self.context.handover.take(values, iterate(result, "process_element"))
         self._stamps.extend([self._pair.get_timestamp()] * (len(values) - len(self._stamps)))
 
     def _keep(self, buffer: TableMapState, stamp: int, value: Any, until: int) -> None:

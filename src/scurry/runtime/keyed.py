@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from scurry.common.copies import FIXED, own
 from scurry.common.keys import thaw
 from scurry.functions.contexts import TimeDomain
 from scurry.functions.dead_letters import DeadLetter
@@ -50,6 +51,7 @@ class KeyedFunctionOperator(Operator):
         clock = state_clock(self._clock, lambda: self._context.timestamp())
         self._state = KeyedRuntimeContext(self.spec, context, self._scope, clock)
         self._context = self._make_context()
+        self._context._own = context.handover.own
         self._on_timer: Call = self._function.on_timer
         if self.spec.dead_letters:
             self._on_timer = self._guarded(self._function.on_timer, timer=True)
@@ -98,34 +100,45 @@ class KeyedFunctionOperator(Operator):
         values: list[Any] = []
         context._values = values
         ends: list[int] = []
-        extend, mark = values.extend, ends.append
-        placed = batch.tick is not None
+        append, mark = values.append, ends.append
+        placed, reuse = batch.tick is not None, self.context.handover.reuse
+        context._tagged = odd = reuse
         value = None
         try:
-            if placed:
-                for scope.key, value, call in zip(batch.keys, batch.rows, calls, strict=True):
-                    result = call(value, context)
-                    if result is not None:
-                        extend(result)
+            for scope.key, value, call in zip(batch.keys, batch.rows, calls, strict=True):
+                result = call(value, context)
+                if result is not None:
+                    if reuse:
+                        values.extend(result)
+                    else:
+                        # what handover.take does, without a call
+                        for out in result:
+                            if type(out) is tuple:
+                                for part in out:
+                                    if type(part) not in FIXED:
+                                        out, odd = own(out), True
+                                        break
+                            elif type(out) not in FIXED:
+                                out = own(out)
+                            append(out)
+                if placed:
                     mark(len(values))
-            else:
-                for scope.key, value, call in zip(batch.keys, batch.rows, calls, strict=True):
-                    result = call(value, context)
-                    if result is not None:
-                        extend(result)
         except Exception as failure:
             raise self.failed(explained(failure, self._function), value) from failure
+        untagged = not (odd or context._tagged)
         if placed:
-            self.emit_tagged(batch.spread(values, origins(ends)))
+            self.emit_tagged(batch.spread(values, origins(ends)), untagged)
         else:
-            self.emit_tagged(Batch(values))
+            self.emit_tagged(Batch(values), untagged)
 
     def _run_timed(self, batch: Batch, calls: list[Call]) -> None:
         assert batch.keys is not None
         scope, context, clock = self._scope, self._context, self._clock
-        timers = self._timers.event
+        timers, reuse = self._timers.event, self.context.handover.reuse
         output = context.collect(Emissions())
         values, source, ends = output.values, output.source, output.ends
+        append = values.append
+        context._tagged = odd = reuse
         stamps = [NO_TIMESTAMP] * batch.size if batch.ts is None else batch.ts.tolist()
         marks = [clock.watermark] * batch.size if batch.wm is None else batch.wm.tolist()
         at, value = -1, None
@@ -141,11 +154,24 @@ class KeyedFunctionOperator(Operator):
                 context._timestamp = None if stamp == NO_TIMESTAMP else stamp
                 result = call(value, context)
                 if result is not None:
-                    values.extend(result)
+                    if reuse:
+                        values.extend(result)
+                    else:
+                        # again what handover.take does
+                        for out in result:
+                            if type(out) is tuple:
+                                for part in out:
+                                    if type(part) not in FIXED:
+                                        out, odd = own(out), True
+                                        break
+                            elif type(out) not in FIXED:
+                                out = own(out)
+                            append(out)
                 source.append(at)
                 ends.append(len(values))
         except Exception as failure:
             raise self.failed(explained(failure, self._function), value) from failure
+        output.untagged = not (odd or context._tagged or output.fired)
         self._flush(output, batch)
 
     def advance(self, watermark: int) -> None:
@@ -164,7 +190,7 @@ class KeyedFunctionOperator(Operator):
     def _fire(self, timers: TimerQueue, until: int, output: Emissions) -> None:
         """Call ``on_timer`` for all that is due, also for what these calls register."""
         scope, context, clock = self._scope, self._context, self._clock
-        on_timer, values = self._on_timer, output.values
+        on_timer, values, take = self._on_timer, output.values, self.context.handover.take
         event_time = timers is self._timers.event
         context._domain = TimeDomain.EVENT_TIME if event_time else TimeDomain.PROCESSING_TIME
         before = clock.watermark
@@ -183,14 +209,14 @@ class KeyedFunctionOperator(Operator):
             try:
                 result = on_timer(time, context)
                 if result is not None:
-                    values.extend(result)
+                    take(values, result)
             except Exception as failure:
                 what = f"timer at {time} of key {thaw(scope.key)!r}"
                 raise self.failed(explained(failure, self._function), what) from failure
             output.ends.append(len(values))
 
     def _flush(self, output: Emissions, batch: Batch | None) -> None:
-        self.emit_tagged(output.batch(batch))
+        self.emit_tagged(output.batch(batch), output.untagged)
 
     def snapshot(self) -> None:
         self._scope.key = NO_KEY
@@ -258,6 +284,7 @@ class ReduceOperator(Operator):
             self._process_guarded(batch)
             return
         values: list[Any] = []
+        own = self.context.handover.own
         value = None
         try:
             for key, value in zip(self._keys(batch), batch.rows, strict=True):
@@ -270,6 +297,13 @@ class ReduceOperator(Operator):
                     reduced = value if held is None else reduce(held, value)
                 live[key] = NULL if reduced is None else reduced
                 dirty[key] = None
+                if type(reduced) is tuple:
+                    for part in reduced:
+                        if type(part) not in FIXED:
+                            reduced = own(reduced)
+                            break
+                elif type(reduced) not in FIXED:
+                    reduced = own(reduced)
                 values.append(reduced)
         except Exception as failure:
             raise self.failed(failure, value) from failure
@@ -297,7 +331,7 @@ class ReduceOperator(Operator):
             result = value if first else self._function.reduce(held, value)
             table.live[key] = NULL if result is None else result
             table.dirty[key] = None
-            return () if self.spec.batch else (result,)
+            return () if self.spec.batch else (self.context.handover.own(result),)
 
         flat_map_guarded(self, batch, reduced)
 

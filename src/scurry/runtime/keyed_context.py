@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from scurry.common.copies import own
 from scurry.common.errors import ProgramError
 from scurry.common.keys import thaw
 from scurry.functions.contexts import TimeDomain, TimerService
@@ -58,7 +59,7 @@ class KeyedTimerService(TimerService):
 class KeyedContext(TimerContext):
     """Context of both ``process_element`` and ``on_timer``; one object for all calls."""
 
-    __slots__ = ("_domain", "_scope", "_timers", "_timestamp", "_values")
+    __slots__ = ("_domain", "_own", "_scope", "_tagged", "_timers", "_timestamp", "_values")
 
     def __init__(self, scope: KeyScope, timers: KeyedTimerService) -> None:
         self._scope = scope
@@ -66,6 +67,9 @@ class KeyedContext(TimerContext):
         self._timestamp: int | None = None
         self._domain = TimeDomain.EVENT_TIME
         self._values: list[Any] = []
+        #: whether anything was sent to a side output since the operator looked
+        self._tagged = False
+        self._own: Callable[[Any], Any] = own
 
     def collect(self, output: Emissions) -> Emissions:
         """Have what the next calls send to side outputs collected in ``output``."""
@@ -79,7 +83,7 @@ class KeyedContext(TimerContext):
         return self._timestamp
 
     def get_current_key(self) -> Any:
-        return thaw(self._scope.key)
+        return self._own(thaw(self._scope.key))
 
     def time_domain(self) -> TimeDomain:
         return self._domain
@@ -87,7 +91,8 @@ class KeyedContext(TimerContext):
     def output(self, tag: OutputTag, value: Any) -> None:
         if not isinstance(tag, OutputTag):
             raise ProgramError(f"ctx.output needs an OutputTag as its first argument, got {tag!r}.")
-        self._values.append((tag, value))
+        self._values.append((tag, self._own(value)))
+        self._tagged = True
 
 
 def state_clock(clock: Clock, timestamp: Callable[[], int | None]) -> StateClock:

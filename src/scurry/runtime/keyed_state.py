@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
+from scurry.common.copies import own
 from scurry.common.errors import ProgramError
 from scurry.functions.adapters import reduce_function
 from scurry.functions.contexts import RuntimeContext
@@ -220,7 +221,8 @@ class TableReducingState(ReducingState[Any]):
 
     def add(self, value: Any) -> None:
         held = self._held.value()
-        self._held.update(_kept(value if held is None else self._reduce(_shown(held), value)))
+        # the first value is what later ones are reduced into; the user's own stays as it is
+        self._held.update(_kept(own(value) if held is None else self._reduce(_shown(held), value)))
 
     def clear(self) -> None:
         self._held.clear()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,13 +16,13 @@ from scurry.runtime.batch import MIN_WATERMARK, Batch, Longs
 from scurry.runtime.checkpointed import InstanceCheckpoint, OperatorStates, checkpointed
 from scurry.runtime.conform import conform
 from scurry.runtime.failures import NO_ELEMENT, function_error
+from scurry.runtime.handover import COPYING, Consumer, Handover
 from scurry.runtime.metrics import MetricRegistry
 from scurry.runtime.specs import OperatorSpec
 
 if TYPE_CHECKING:
     from scurry.state.slot_store import SlotStore
 
-Consumer = Callable[[Batch], None]
 T = TypeVar("T")
 _first = itemgetter(0)
 
@@ -59,6 +59,8 @@ class TaskContext:
     watermarks: dict[str, int] = field(default_factory=dict)
     #: what the task's time went into, in seconds
     times: dict[str, float] = field(default_factory=dict)
+    #: how values that user code emits are taken
+    handover: Handover = COPYING
     #: what instances of functions keep that belongs to no key
     operator_states: OperatorStates = field(default_factory=OperatorStates)
     #: what functions count and measure themselves
@@ -220,10 +222,11 @@ class Operator:
         for consumer in self._side.get(tag, ()):
             consumer(batch)
 
-    def emit_tagged(self, batch: Batch) -> None:
-        """Send records downstream, those of the form ``(OutputTag, value)`` to side outputs."""
+    def emit_tagged(self, batch: Batch, untagged: bool = False) -> None:
+        """Send records downstream, those of the form ``(OutputTag, value)`` to side outputs, unless
+        it is known that there are none."""
         rows = batch.rows
-        if not any_tagged(rows):
+        if untagged or not any_tagged(rows):
             self._emit_conforming(batch)
             return
         main: list[int] = []

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from scurry.common.errors import JobError, StateError
+from scurry.common.errors import JobError, StateError, TypeMismatchError
 from scurry.functions.dead_letters import DEAD_LETTERS, DeadLetter
 from scurry.runtime.batch import NO_TIMESTAMP, Batch, Longs, origins
 from scurry.runtime.failures import function_error
@@ -28,6 +28,13 @@ class PoisonGuard:
     def __init__(self, spec: OperatorSpec, context: TaskContext) -> None:
         self._spec = spec
         self._context = context
+
+    def as_it_came(self, element: Any) -> Any:
+        """What goes into the letter if user code, which may change ``element``, fails on it."""
+        try:
+            return self._context.handover.own(element)
+        except TypeMismatchError:
+            return element
 
     def letter(
         self,
@@ -66,14 +73,18 @@ class PoisonGuard:
         the context collects what the call sends to side outputs."""
 
         def guarded(value: Any, context: Any) -> Any:
-            values = emitted()
+            values, came = emitted(), self.as_it_came(value)
             before = len(values)
             try:
                 result = call(value, context)
-                return None if result is None else list(result)
+                if result is None:
+                    return None
+                taken: list[Any] = []
+                self._context.handover.take(taken, result)
+                return taken
             except Exception as failure:
                 del values[before:]
-                return [(DEAD_LETTERS, letter(value, failure))]
+                return [(DEAD_LETTERS, letter(came, failure))]
 
         return guarded
 
@@ -88,11 +99,12 @@ def flat_map_guarded(
     letters: list[DeadLetter] = []
     failed: list[int] = []
     for at, row in enumerate(batch.rows):
+        came = guard.as_it_came(row)
         try:
             rows.extend(list(call(row)))
         except Exception as failure:
             failed.append(at)
-            letters.append(guard.letter(row, failure, stamp_at(batch.ts, at)))
+            letters.append(guard.letter(came, failure, stamp_at(batch.ts, at)))
         ends.append(len(rows))
     operator.emit(batch.spread(rows, origins(ends)))
     emit_letters(operator, batch, letters, failed)

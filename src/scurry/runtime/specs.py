@@ -101,6 +101,8 @@ class JobSpec:
     #: the operators that keep something, sources and sinks included
     inventory: Mapping[str, OperatorRecord] = field(default_factory=dict)
     forgetting: Forgetting = field(default_factory=Forgetting)
+    #: whether functions hand on their very objects, without copies
+    object_reuse: bool = False
 
     @property
     def guarantee(self) -> str:

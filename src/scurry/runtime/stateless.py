@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from scurry.common.copies import own
 from scurry.common.errors import ProgramError, TypeMismatchError
 from scurry.common.keys import freeze, stable_hash
 from scurry.functions.contexts import FunctionContext, TimerService
@@ -57,10 +58,12 @@ class MapOperator(FunctionOperator):
         function: Any = self.function
         if self.spec.dead_letters:
             declared = self.spec.type_info
-            flat_map_guarded(self, batch, lambda row: conform([function.map(row)], declared))
+            own = self.context.handover.own
+            flat_map_guarded(self, batch, lambda row: conform([own(function.map(row))], declared))
             return
         try:
-            rows = conform(apply_all(function.map, batch.rows), self.spec.type_info)
+            apply = self.context.handover.apply
+            rows = conform(apply(function.map, batch.rows), self.spec.type_info)
         except Exception as failure:
             raise self.failed(failure) from failure
         self.emit(batch.with_rows(rows))
@@ -96,12 +99,13 @@ class FlatMapOperator(FunctionOperator):
             return
         rows: list[Any] = []
         ends: list[int] = []
+        take = self.context.handover.take
         row = None
         try:
             for row in batch.rows:
                 result = call(row)
                 if result is not None:
-                    rows.extend(iterate(result, "flat_map"))
+                    take(rows, iterate(result, "flat_map"))
                 ends.append(len(rows))
             rows = conform(rows, self.spec.type_info)
         except Exception as failure:
@@ -111,7 +115,9 @@ class FlatMapOperator(FunctionOperator):
     def _called(self, row: Any) -> list[Any]:
         function: Any = self.function
         result = function.flat_map(row)
-        found = [] if result is None else list(iterate(result, "flat_map"))
+        found: list[Any] = []
+        if result is not None:
+            self.context.handover.take(found, iterate(result, "flat_map"))
         return conform(found, self.spec.type_info)
 
 
@@ -170,6 +176,7 @@ class PlainContext(ElementContext):
         self._service = ClockService(clock)
         self.current: int | None = None
         self.values: list[Any] = []
+        self.own: Callable[[Any], Any] = own
 
     def timer_service(self) -> TimerService:
         return self._service
@@ -180,7 +187,7 @@ class PlainContext(ElementContext):
     def output(self, tag: OutputTag, value: Any) -> None:
         if not isinstance(tag, OutputTag):
             raise ProgramError(f"ctx.output needs an OutputTag as its first argument, got {tag!r}.")
-        self.values.append((tag, value))
+        self.values.append((tag, self.own(value)))
 
 
 class ProcessOperator(FunctionOperator):
@@ -191,6 +198,7 @@ class ProcessOperator(FunctionOperator):
     def open(self, context: TaskContext) -> None:
         self._clock = Clock()
         self._context = self._make_context(context)
+        self._context.own = context.handover.own
         super().open(context)
 
     def _make_context(self, context: TaskContext) -> PlainContext:
@@ -208,6 +216,7 @@ class ProcessOperator(FunctionOperator):
         if self.spec.dead_letters:
             calls = self._guarded(calls)
         clock.now = self.context.now
+        take = self.context.handover.take
         values: list[Any] = []
         context.values = values
         ends: list[int] = []
@@ -220,7 +229,7 @@ class ProcessOperator(FunctionOperator):
                 clock.watermark = mark
                 result = call(row, context)
                 if result is not None:
-                    values.extend(iterate(result, call))
+                    take(values, iterate(result, call))
                 ends.append(len(values))
         except Exception as failure:
             raise self.failed(failure, row) from failure

@@ -14,7 +14,8 @@ from scurry.runtime.batch import MAX_WATERMARK
 from scurry.runtime.channels import numbered
 from scurry.runtime.envelope import COMMIT, DRIVER, REPORT, Envelope
 from scurry.runtime.event_time import Mark, TimestampsOperator
-from scurry.runtime.operator import Consumer, Operator, TaskContext
+from scurry.runtime.handover import Consumer, FanOut
+from scurry.runtime.operator import Operator, TaskContext
 from scurry.runtime.report import encode_report
 from scurry.runtime.router import Router
 from scurry.runtime.sinks import SinkOperator
@@ -97,7 +98,11 @@ class Task:
     def _consumers(
         self, sender: OperatorSpec | SourceSpec, tag: str, wires: tuple[Wire, ...]
     ) -> list[Consumer]:
-        return [self._consumer(sender, tag, wire, copy) for copy, wire in numbered(wires)]
+        found = [self._consumer(sender, tag, wire, copy) for copy, wire in numbered(wires)]
+        if len(found) < 2 or self.context.handover.reuse:
+            return found
+        reads = [wire.partitioning is not None for wire in wires]
+        return [FanOut(list(zip(found, reads, strict=True)), sender.name, sender.uid)]
 
     def _consumer(
         self, sender: OperatorSpec | SourceSpec, tag: str, wire: Wire, copy: int

@@ -120,3 +120,14 @@ def test_mistakes_in_the_environment_are_told(env: StreamExecutionEnvironment) -
         env.set_buffer_timeout(-2)
     with pytest.raises(ProgramError, match="default parallelism must be a whole number"):
         env.set_default_local_parallelism(0)
+
+
+def test_object_reuse_reaches_the_job(env: StreamExecutionEnvironment) -> None:
+    env.from_collection([1]).print()
+    assert not env._compile(None).spec.object_reuse
+    env.get_config().enable_object_reuse()
+    assert env._compile(None).spec.object_reuse
+    env.get_config().disable_object_reuse()
+    assert not env._compile(None).spec.object_reuse
+    env.get_configuration().set_string("pipeline.object-reuse", "true")
+    assert env._compile(None).spec.object_reuse

@@ -87,6 +87,8 @@ class AlignedWindowOperator(WindowingOperator):
         else:
             self._slices = store.part(name, lambda: ElementSlices(name, store, self._sliding))
         self._clears = windowing.has_context and overrides_clear(windowing.function)
+        #: whether what a window holds is of use after it has fired
+        self._needed_again = self._lateness > 0 or (self._sliding and not self._combining)
         self._number = 0
 
     def begin(self, watermark: int) -> None:
@@ -148,7 +150,8 @@ class AlignedWindowOperator(WindowingOperator):
             if in_runs:
                 self._working = row
                 try:
-                    self._runs.add(start, key, first + at, self._combine, row)
+                    element = row if self._guard is None else self._guard.as_it_came(row)
+                    self._runs.add(start, key, first + at, self._combine, element)
                 except Exception as failure:
                     self._refuse(at, row, int(stamps[at]), failure)
                     continue
@@ -172,6 +175,7 @@ class AlignedWindowOperator(WindowingOperator):
         latest = stamps - (stamps - self._offset) % slide
         keys, rows = pick_all(batch.keys, kept), pick_all(batch.rows, kept)
         touched = self._values.touched
+        own, apart = self._own, self._sliding or self._guard is not None
         last: int | None = None
         cells: dict[Any, Any] = {}
         for at, key, self._working, stamp, start, mark in zip(
@@ -193,7 +197,9 @@ class AlignedWindowOperator(WindowingOperator):
                 if start != last:
                     cells, last = self._open(start), start
                 try:
-                    cells[key] = combine(cells.get(key, MISSING), self._working)
+                    # each window has its own: a function may make the element its accumulator
+                    row = own(self._working) if apart else self._working
+                    cells[key] = combine(cells.get(key, MISSING), row)
                 except Exception as failure:
                     self._refuse(at, self._working, stamp, failure)
                     break
@@ -258,7 +264,7 @@ class AlignedWindowOperator(WindowingOperator):
         context, output, call = self._firing, self._output, self._call
         context._window = window
         scoped, tracks = self._windowing.has_context, self._tracks_panes
-        values = output.values
+        values, take = output.values, self._take_results
         key = None
         try:
             for key in keys:
@@ -267,9 +273,10 @@ class AlignedWindowOperator(WindowingOperator):
                     place = self._window_scope.key = WindowKey(key, window)
                     if tracks:
                         context._pane = self._panes.next(place, timing, False)
-                results = call(key, window, found[key])
+                contents = self._shown(found[key]) if self._needed_again else found[key]
+                results = call(key, window, contents)
                 if results is not None:
-                    values.extend(results)
+                    take(values, results)
         except Exception:
             self._working = f"{window!r} of key {thaw(key)!r}"
             raise

@@ -21,9 +21,10 @@ from scurry.windowing.spec import WindowSpec
 Call = Callable[[Any, Any, Any], Iterable[Any] | None]
 
 
-def call_for(spec: WindowSpec, context: FiringContext) -> Call:
-    """How the windows of ``spec`` call the user's function."""
-    call = _with_elements(spec.function, context)
+def call_for(spec: WindowSpec, context: FiringContext, own: Callable[[Any], Any]) -> Call:
+    """How the windows of ``spec`` call the user's function. ``own`` keeps what the function gets
+    apart from what the window goes on with, where only this module knows the difference."""
+    call = _with_elements(spec.function, context, own)
     if spec.incremental is None:
         return lambda key, window, elements: call(key, window, list(elements))
     if spec.evictor is not None:
@@ -31,22 +32,25 @@ def call_for(spec: WindowSpec, context: FiringContext) -> Call:
         return lambda key, window, elements: call(key, window, combine(elements))
     if isinstance(spec.incremental, AggregateFunction):
         result = spec.incremental.get_result
-        return lambda key, window, value: call(key, window, (result(value),))
+        if spec.function is None:
+            return lambda key, window, value: (result(value),)
+        # an accumulator may be its own result
+        return lambda key, window, value: call(key, window, (own(result(value)),))
     return lambda key, window, value: call(key, window, (value,))
 
 
-def _with_elements(function: Any, context: FiringContext) -> Call:
+def _with_elements(function: Any, context: FiringContext, own: Callable[[Any], Any]) -> Call:
     if function is None:
         return lambda key, window, elements: elements
     if isinstance(function, ProcessWindowFunction):
         process = function.process
-        return lambda key, window, elements: process(thaw(key), context, elements)
+        return lambda key, window, elements: process(own(thaw(key)), context, elements)
     if isinstance(function, ProcessAllWindowFunction):
         process_all = function.process
         return lambda key, window, elements: process_all(context, elements)
     if isinstance(function, WindowFunction):
         apply = function.apply
-        return lambda key, window, elements: apply(thaw(key), window, elements)
+        return lambda key, window, elements: apply(own(thaw(key)), window, elements)
     assert isinstance(function, AllWindowFunction)
     apply_all = function.apply
     return lambda key, window, elements: apply_all(window, elements)

@@ -63,8 +63,11 @@ class WindowingOperator(Operator):
         of_windows: KeyedRuntimeContext | None = None
         if not windowing.merging:
             of_windows = KeyedRuntimeContext(spec, context, self._window_scope, clock, "#window:")
+        handover = context.handover
+        self._own, self._take_results = handover.own, handover.take
         self._firing = FiringContext(self._clock, states, of_windows)
-        self._call = call_for(windowing, self._firing)
+        self._firing._own = handover.own
+        self._call = call_for(windowing, self._firing, handover.own)
         self._guard: WindowGuard | None = None
         if spec.dead_letters:
             self._guard = WindowGuard(self)
@@ -118,6 +121,16 @@ class WindowingOperator(Operator):
         self._output = Emissions()
         self._firing._values = self._output.values
         return self._output
+
+    def _shown(self, contents: Any) -> Any:
+        """What the user's function gets to see of ``contents`` that are needed again: by another
+        window, by a later firing, or for a letter if the function fails."""
+        kind = self._windowing.contents
+        if kind == "list":
+            return self.context.handover.own_all(contents)
+        # what get_result returns, or is emitted at once, is copied then
+        emitted = kind == "aggregate" or self._windowing.function is None
+        return contents if emitted else self._own(contents)
 
     def _refuse(self, at: int, value: Any, stamp: int, failure: Exception) -> None:
         """An element failed: a letter is made of it, or the job fails."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from scurry.common.copies import own
 from scurry.common.errors import NotSupportedError, ProgramError
 from scurry.functions.contexts import KeyedStateStore, RuntimeContext
 from scurry.functions.output_tag import OutputTag
@@ -152,6 +154,7 @@ class FiringContext(WindowContext[Any]):
         #: right for windows that fire once
         self._pane = PaneInfo(PaneTiming.ON_TIME, 0, True, True)
         self._values: list[Any] = []
+        self._own: Callable[[Any], Any] = own
 
     def window(self) -> Any:
         return self._window
@@ -178,7 +181,7 @@ class FiringContext(WindowContext[Any]):
             raise ProgramError(
                 f"context.output needs an OutputTag as its first argument, got {tag!r}."
             )
-        self._values.append((tag, value))
+        self._values.append((tag, self._own(value)))
 
     def pane(self) -> PaneInfo:
         return self._pane

@@ -32,6 +32,10 @@ class WindowGuard:
         #: whether the last firing failed
         self.spoiled = False
 
+    def as_it_came(self, value: Any) -> Any:
+        """The element for a letter, which user code may change before it fails."""
+        return self._poison.as_it_came(value)
+
     def refuse(self, at: int, value: Any, stamp: int, failure: Exception) -> None:
         """Element number ``at`` of the batch failed."""
         self._letters.append(self._poison.letter(value, failure, stamp))
@@ -59,8 +63,12 @@ class WindowGuard:
             before = len(values)
             self.spoiled = False
             try:
-                results = call(key, window, contents)
-                return None if results is None else list(results)
+                results = call(key, window, self._operator._shown(contents))
+                if results is None:
+                    return None
+                taken: list[Any] = []
+                self._operator._take_results(taken, results)
+                return taken
             except Exception as failure:
                 del values[before:]
                 return [self.of_window(key, window, contents, failure)]

@@ -96,7 +96,7 @@ class WindowOperator(WindowingOperator):
         stamps = [NO_TIMESTAMP] * batch.size if batch.ts is None else batch.ts.tolist()
         marks = [clock.watermark] * batch.size if batch.wm is None else batch.wm.tolist()
         late: list[int] = []
-        value = None
+        guard, value = self._guard, None
         try:
             for at, (key, value, stamp, mark) in enumerate(
                 zip(batch.keys, batch.rows, stamps, marks, strict=True)
@@ -107,11 +107,12 @@ class WindowOperator(WindowingOperator):
                     clock.watermark = mark
                 scope.key = key
                 self._cause = at
+                came = value if guard is None else guard.as_it_came(value)
                 try:
                     if not accept(key, value, stamp):
                         late.append(at)
                 except Exception as failure:
-                    self._refuse(at, value, stamp, failure)
+                    self._refuse(at, came, stamp, failure)
         except Exception as failure:
             raise self.failed(explained(failure, self._windowing.function), value) from failure
         self.emit_tagged(output.batch(batch))
@@ -135,8 +136,9 @@ class WindowOperator(WindowingOperator):
 
     def _add(self, key: Any, value: Any, stamp: int) -> bool:
         """Put an element into its windows; False if it came too late for all of them."""
-        windows = self._windowing.assigner.assign_windows(value, stamp, self._assigning)
+        windows = list(self._windowing.assigner.assign_windows(value, stamp, self._assigning))
         taken = closed = False
+        many = len(windows) > 1
         for window in windows:
             cleanup = self._windowing.cleanup_time(window)
             place = WindowKey(key, window)
@@ -146,13 +148,15 @@ class WindowOperator(WindowingOperator):
                 closed = True
                 continue
             taken = True
-            self._take(place, place, value, stamp, cleanup)
+            mine = self._own(value) if many else value
+            self._take(place, place, mine, stamp, cleanup)
         return taken or not (closed or self._is_late(stamp))
 
     def _add_merging(self, key: Any, value: Any, stamp: int) -> bool:
         assert self._merging is not None
-        windows = self._windowing.assigner.assign_windows(value, stamp, self._assigning)
+        windows = list(self._windowing.assigner.assign_windows(value, stamp, self._assigning))
         taken = closed = False
+        many = len(windows) > 1
         for window in windows:
             actual, merges = self._merging.add(key, window)
             for merge in merges:
@@ -168,7 +172,8 @@ class WindowOperator(WindowingOperator):
                 continue
             taken = True
             under = self._merging.of_key(key).stored_under[actual]
-            self._take(place, WindowKey(key, under), value, stamp, cleanup)
+            mine = self._own(value) if many else value
+            self._take(place, WindowKey(key, under), mine, stamp, cleanup)
         return taken or not (closed or self._is_late(stamp))
 
     def _is_closed(self, place: WindowKey) -> bool:
@@ -310,6 +315,9 @@ class WindowOperator(WindowingOperator):
         if fire:
             contents = self._contents.get(where)
             if contents is not NOTHING:
+                over = purge or self._discarding or last or self._windowing.evictor is not None
+                if not over:
+                    contents = self._shown(contents)
                 self._emit(place, where, contents, timing, last)
                 spoiled = self._guard is not None and self._guard.spoiled
                 purge = purge or self._discarding or spoiled
@@ -331,7 +339,7 @@ class WindowOperator(WindowingOperator):
         if self._windowing.evictor is None:
             results = self._call(key, window, contents)
             if results is not None:
-                output.values.extend(results)
+                self._take_results(output.values, results)
         else:
             try:
                 self._emit_evicted(place, where, contents)
@@ -353,9 +361,9 @@ class WindowOperator(WindowingOperator):
         held = list(contents)
         kept = evictor.evict_before(held, len(held), window, self._evicting)
         held = held if kept is None else list(kept)
-        results = self._call(key, window, [element.value for element in held])
+        results = self._call(key, window, self._shown([element.value for element in held]))
         if results is not None:
-            self._output.values.extend(results)
+            self._take_results(self._output.values, results)
         kept = evictor.evict_after(held, len(held), window, self._evicting)
         held = held if kept is None else list(kept)
         self._contents.replace(where, held)

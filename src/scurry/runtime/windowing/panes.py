@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from scurry.common.copies import own
 from scurry.common.types import Row, RowKind
 from scurry.runtime.operator import is_tagged
 from scurry.state.slot_store import SlotStore
@@ -50,7 +51,8 @@ class Panes:
         return [
             *(result for result in results if is_tagged(result)),
             *(_row(result, gone) for result in said),
-            *(_row(result, fresh) for result in new),
+            # what is emitted is not what is held to be taken back
+            *(_row(own(result), fresh) for result in new),
         ]
 
     def merge(self, into: WindowKey, merged: list[WindowKey]) -> None:

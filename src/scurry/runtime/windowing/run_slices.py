@@ -13,16 +13,15 @@ is cut into micro-batches, the same values are combined in the same way.
 
 from __future__ import annotations
 
-import copy
 import dis
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from scurry.common.copies import own
 from scurry.functions.transforms import AggregateFunction
 from scurry.functions.window_aggregates import Aggregates
 from scurry.runtime.windowing import slices
 from scurry.runtime.windowing.slices import SliceTable, row_of
-from scurry.state.encoding import IMMUTABLE
 from scurry.state.journal import Change, in_groups
 from scurry.state.slot_store import SlotStore
 from scurry.state.table import MISSING, pack_record
@@ -129,9 +128,10 @@ class RunSlices(SliceTable):
     def _value(self, runs: list[Run]) -> Any:
         if len(runs) > 1:
             runs = sorted(runs, key=_number)
-        value = _own(runs[0][1])
+        # user code may change a value: the slice keeps its own
+        value = own(runs[0][1])
         for _, other in runs[1:]:
-            value = self._merge(value, _own(other))
+            value = self._merge(value, own(other))
         return value
 
     def _forget_slice(self, start: int) -> None:
@@ -180,11 +180,3 @@ class RunSlices(SliceTable):
 def _number(run: Run) -> int:
     number: int = run[0]
     return number
-
-
-def _own(value: Any) -> Any:
-    """A value that user code may change: the slice keeps its own."""
-    kind = type(value)
-    if kind in IMMUTABLE or (kind is tuple and all(type(part) in IMMUTABLE for part in value)):
-        return value
-    return copy.deepcopy(value)

@@ -106,6 +106,7 @@ class SessionOperator(WindowingOperator):
         gap_of, fixed = assigner.gap_of, getattr(assigner, "session_gap", None)
         combine = self._combine if self._combining else None
         late: list[int] = []
+        guard = self._guard
         stamps, marks = self.stamps(batch, 1).tolist(), self.marks(batch).tolist()
         for at, (key, row, stamp, mark) in enumerate(
             zip(batch.keys, batch.rows, stamps, marks, strict=True)
@@ -114,7 +115,9 @@ class SessionOperator(WindowingOperator):
                 if agenda and agenda[0][0] <= mark:
                     self._pass(mark, output)
                 clock.watermark = mark
-            self._working = row
+            self._working = came = row
+            if guard is not None:
+                row = guard.as_it_came(row)
             try:
                 end = stamp + (gap_of(row) if fixed is None else fixed)
                 sessions = keys.get(key)
@@ -144,7 +147,7 @@ class SessionOperator(WindowingOperator):
                 if combine is None:
                     session.fresh.append(row)
             except Exception as failure:
-                self._refuse(at, row, stamp, failure)
+                self._refuse(at, came, stamp, failure)
                 continue
             assert sessions is not None
             due = session.end - 1
@@ -259,9 +262,9 @@ class SessionOperator(WindowingOperator):
             if not session.changed and not last:
                 self._table.change(sessions, session)
         try:
-            results = self._call(key, window, held)
+            results = self._call(key, window, held if last else self._shown(held))
             if results is not None:
-                output.values.extend(results)
+                self._take_results(output.values, results)
         except Exception:
             if cause < 0:
                 self._working = f"{window!r} of key {thaw(key)!r}"
