@@ -232,6 +232,8 @@ def _window(step: Step, stream: Stream) -> Result:
         sensitive = sensitive or not stream.on_time
     if not _decided(stream) or (sensitive and not certain):
         return None
+    if session and not stream.ordered and _touching(stream, step["assigner"][1]):
+        return None
     if step["function"] == "sum" and stream.shape not in ("tuple", "typed tuple", "typed row"):
         return None
     if step["function"] == "built-in" and (
@@ -243,6 +245,13 @@ def _window(step: Step, stream: Stream) -> Result:
     made = _by_timers(step, stream, results)
     aside = _keyed(step, stream, late)
     return made.but(shape=stream.shape if kept else step["shape"], aside=aside)
+
+
+def _touching(stream: Stream, gap: int) -> bool:
+    """Whether sessions would begin just where others end: they are one if the later record comes
+    before the watermark that ends the earlier session, and two if it comes after that."""
+    moments = {(e.record[0], e.ts) for e in stream.elements if e.ts is not None}
+    return any((k, ts + gap) in moments for k, ts in moments)
 
 
 def _connect(step: Step, left: Stream, right: Stream) -> Result:
