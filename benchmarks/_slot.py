@@ -9,7 +9,7 @@ from typing import Any
 from scurry.state.backends import StateSettings
 from scurry.state.journal import Journal, MemoryJournal
 from scurry.state.slot_store import SlotStore
-from scurry.state.table import KeyScope, TableValueState
+from scurry.state.tables.table import KeyScope, TableValueState
 
 
 class BenchSlot:

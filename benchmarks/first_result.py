@@ -22,7 +22,7 @@ from benchmarks import _results
 from benchmarks._memory import JVM, WORKERS, MemoryWatch
 from benchmarks._results import ROOT, Result
 from benchmarks.contenders._first import EVENTS, FIRST, KEYS
-from scurry.compile.spark.class_archive import create_archive
+from scurry.engine.spark.class_archive import create_archive
 
 NAME = "first_result"
 _FLINK = "SCURRY_PYFLINK_PYTHON"

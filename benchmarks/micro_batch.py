@@ -31,9 +31,9 @@ from benchmarks._memory import JVM, WORKERS, MemoryWatch
 from benchmarks._results import DATA, OUT, Result
 from benchmarks.contenders._spark import stream
 from benchmarks.contenders.scurry import Count, SummingSink
-from scurry.compile.spark.session import obtain_session, query_session
 from scurry.connectors.parquet import ParquetSource
 from scurry.datastream import StreamExecutionEnvironment
+from scurry.engine.spark.session import obtain_session, query_session
 
 NAME = "micro_batch"
 EVENTS = 1000

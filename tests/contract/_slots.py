@@ -11,9 +11,9 @@ from scurry.runtime.specs import OperatorSpec
 from scurry.state import StateDescriptor
 from scurry.state.backends import StateSettings
 from scurry.state.journal import MemoryJournal
-from scurry.state.key_scope import KeyScope
 from scurry.state.slot_store import SMALL_LOG, SlotStore
-from scurry.state.ttl import StateClock
+from scurry.state.tables.key_scope import KeyScope
+from scurry.state.tables.ttl import StateClock
 
 #: The local stores there are: "runs" is the one on disk, with tables as runs from the start.
 SETTINGS = {

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from scurry.common.errors import JobError
-from scurry.state import generations
 from scurry.state.journal import MemoryJournal
-from scurry.state.local import LocalStore
+from scurry.state.local import generations
+from scurry.state.local.disk import LocalStore
 from scurry.state.slot_store import SlotStore
 
 KEYS = range(500)

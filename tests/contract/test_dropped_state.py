@@ -15,7 +15,7 @@ from scurry.state.journal import MemoryJournal, unpack_groups
 from scurry.state.rescaling import Deal
 from scurry.state.slot_store import SlotStore
 from scurry.state.states import ValueStateDescriptor
-from scurry.state.table import KeyScope, TableValueState
+from scurry.state.tables.table import KeyScope, TableValueState
 
 NOTES = encode_report({"gates": {}, "cells": {}, "stage": 1})
 KEYS = [f"key {number}" for number in range(200)]

@@ -35,8 +35,8 @@ from scurry.state import (
     ValueStateDescriptor,
 )
 from scurry.state.journal import MemoryJournal
-from scurry.state.key_scope import KeyScope
 from scurry.state.slot_store import SlotStore
+from scurry.state.tables.key_scope import KeyScope
 
 
 class Average(AggregateFunction):

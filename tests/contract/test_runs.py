@@ -15,13 +15,16 @@ from hypothesis import strategies as st
 from tests.contract._slots import SETTINGS
 
 from scurry.common.errors import StateError
-from scurry.state import key_rows, run_files, run_index, slot_records
-from scurry.state import runs as runs_module
+from scurry.state import slot_records
 from scurry.state.journal import MemoryJournal
-from scurry.state.key_rows import rank
-from scurry.state.local import LocalStore
-from scurry.state.run_files import RunDirectory
-from scurry.state.runs import RunTable, TableInfo
+from scurry.state.local.disk import LocalStore
+from scurry.state.runs import files as run_files
+from scurry.state.runs import index as run_index
+from scurry.state.runs import key_rows
+from scurry.state.runs import runs as runs_module
+from scurry.state.runs.files import RunDirectory
+from scurry.state.runs.key_rows import rank
+from scurry.state.runs.runs import RunTable, TableInfo
 from scurry.state.slot_store import SlotStore
 
 # keys that come again, zeros at the end of keys, keys that are prefixes of others, keys that need

@@ -23,7 +23,7 @@ from scurry.state import (
     SetStateDescriptor,
     ValueStateDescriptor,
 )
-from scurry.state.pickles import dumps
+from scurry.state.codecs.pickles import dumps
 
 
 def account(*fields: Any, **options: Any) -> Any:

@@ -22,11 +22,11 @@ from scurry.runtime.timers import TimerQueue
 from scurry.state import slot_store
 from scurry.state.backends import StateSettings
 from scurry.state.journal import MemoryJournal
-from scurry.state.key_scope import KeyScope
-from scurry.state.local import LocalStore
-from scurry.state.memory import MemoryStore
+from scurry.state.local.disk import LocalStore
+from scurry.state.local.memory import MemoryStore
 from scurry.state.slot_store import SlotStore
-from scurry.state.table import TableValueState
+from scurry.state.tables.key_scope import KeyScope
+from scurry.state.tables.table import TableValueState
 
 KEYS = st.one_of(st.integers(0, 5), st.sampled_from(["a", "b", ("t", 1), None, "x" * 600]))
 VALUES = st.one_of(

@@ -30,7 +30,7 @@ from scurry.state import (
     StateTtlConfig,
     ValueStateDescriptor,
 )
-from scurry.state.key_scope import KeyScope
+from scurry.state.tables.key_scope import KeyScope
 from scurry.testing import collect_local
 
 TTL = 10

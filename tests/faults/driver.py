@@ -16,18 +16,18 @@ from typing import Any
 from pyspark.sql import SparkSession
 from tests.faults.job import build
 
+from scurry.checkpoint.log_files import LogFiles, slot_log, slot_runs
 from scurry.common import Configuration, RestartStrategies
 from scurry.common.fault_points import VARIABLE
-from scurry.compile.spark.class_archive import java_options
-from scurry.compile.spark.log_files import LogFiles, slot_log, slot_runs
-from scurry.compile.spark.routes import route_values
 from scurry.datastream import StreamExecutionEnvironment
+from scurry.engine.spark.class_archive import java_options
+from scurry.engine.spark.routes import route_values
 from scurry.runtime.report import decode_report
 from scurry.state.journal import MemoryJournal, decode_head
-from scurry.state.list_table import ListTable
-from scurry.state.local import LocalStore
-from scurry.state.map_table import MapTable
+from scurry.state.local.disk import LocalStore
 from scurry.state.slot_store import SlotStore
+from scurry.state.tables.list_table import ListTable
+from scurry.state.tables.map_table import MapTable
 
 SLOTS = 2
 KINDS: dict[tuple[str, str], type] = {

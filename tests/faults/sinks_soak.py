@@ -34,7 +34,7 @@ from tests.faults.process import Driver
 from tests.faults.soak import LIFE, dealt, show_kills
 from tests.faults.strikes import FATAL, SINKS, SURVIVED, Strike, Target
 
-from scurry.compile.spark.checkpoint import JobDirectory
+from scurry.checkpoint.directory import JobDirectory
 from scurry.connectors.kafka.enumerator import from_json
 from scurry.testing.kafka import (
     KafkaBroker,

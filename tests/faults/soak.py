@@ -30,7 +30,7 @@ from tests.faults.job import FileSink, expected
 from tests.faults.process import PATIENCE_SECONDS, Driver
 from tests.faults.strikes import CLUSTER, FATAL, SURVIVED, Target
 
-from scurry.compile.spark.checkpoint import JobDirectory
+from scurry.checkpoint.directory import JobDirectory
 
 MASTERS = ("local[2]", "local[2,4]", "local-cluster[2,1,1024]")
 KILLS_PER_ROUND = 25

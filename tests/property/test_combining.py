@@ -25,8 +25,8 @@ from scurry.datastream.window import (
     WindowAssigner,
 )
 from scurry.functions.source import ReadPlan, ReadRange, Source, SourceBatch, SourceEnumerator
+from scurry.runtime.columnar import combiner
 from scurry.runtime.operator import TaskContext
-from scurry.runtime.windowing.vectorised import combiner
 from scurry.testing import ListSink, run_local
 
 Event = tuple[Any, int, Any]

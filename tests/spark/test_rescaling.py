@@ -25,7 +25,7 @@ from scurry.datastream.state import (
     ValueStateDescriptor,
 )
 from scurry.datastream.window import TumblingEventTimeWindows
-from scurry.state.local import RUNS_ABOVE
+from scurry.state.local.disk import RUNS_ABOVE
 from scurry.testing import ListSink, run_local
 
 REPOSITORY = Path(__file__).parents[2]

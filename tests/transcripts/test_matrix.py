@@ -33,7 +33,7 @@ from tests.transcripts.test_transcripts import (
 from tests.transcripts.test_transcripts import steps_of as steps_as_written
 
 from scurry.datastream import StreamExecutionEnvironment
-from scurry.state.memory import MemoryStore
+from scurry.state.local.memory import MemoryStore
 from scurry.testing import ListSink, OperatorHarness, run_local
 
 MATRIX = yaml.safe_load((Path(__file__).parent / "matrix" / "matrix.yaml").read_text())

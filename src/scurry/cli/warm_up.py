@@ -16,7 +16,7 @@ from scurry.cli.failures import readable_failures
 def warm_up() -> None:
     """Prepare this machine, once, so that jobs start faster."""
     with readable_failures():
-        from scurry.compile.spark.class_archive import archive_path, create_archive
+        from scurry.engine.spark.class_archive import archive_path, create_archive
 
         path = archive_path()
         if path is not None and path.exists():

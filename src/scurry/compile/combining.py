@@ -9,13 +9,13 @@ from scurry.compile.operators import vectorised
 from scurry.compile.stages import Edge, Layout
 from scurry.plan.graph import Graph
 from scurry.plan.nodes import Timestamps, Window
+from scurry.runtime.columnar.combiner import Combiner, combining
 from scurry.runtime.partitioners import ByKey
-from scurry.runtime.windowing.vectorised.combiner import Combiner, combining
 
 
 def with_combiners(layout: Layout, graph: Graph) -> Layout:
     """``layout`` with a combiner on each edge that may have one; see
-    :mod:`scurry.runtime.windowing.vectorised.combiner` for which those are."""
+    :mod:`scurry.runtime.columnar.combiner` for which those are."""
     if any(isinstance(node, Timestamps) and _may_be_idle(node.strategy) for node in graph.nodes):
         return layout
     return replace(layout, edges=tuple(map(_with_combiner, layout.edges)))

@@ -13,6 +13,8 @@ from scurry.compile.operators import make_for, vectorised
 from scurry.compile.poison import route_dead_letters
 from scurry.compile.stages import Layout, lay_out
 from scurry.compile.uids import Naming, assign_uids, fingerprint
+from scurry.engine.histories import JobSink
+from scurry.engine.job import Job
 from scurry.functions.dead_letters import DEAD_LETTER, FAIL
 from scurry.functions.history import REFUSE, TRUNCATE
 from scurry.functions.sink import EXACTLY_ONCE
@@ -59,6 +61,25 @@ class CompiledJob:
     spec: JobSpec
     vectorised: bool = True
     on_other_history: str = REFUSE
+
+    @property
+    def runnable(self) -> Job:
+        """What an engine needs of it."""
+        return Job(self.spec, self.sinks)
+
+    @property
+    def sinks(self) -> tuple[JobSink, ...]:
+        """All sinks of the job."""
+        return tuple(
+            JobSink(
+                self.uids[node],
+                node.name,
+                node.location,
+                node.sink,
+                node.on_other_history or self.on_other_history,
+            )
+            for node in self.graph.sinks
+        )
 
     def lane(self, node: Operator) -> str:
         """How ``node`` is run, in words."""

@@ -33,9 +33,9 @@ from scurry.plan.nodes import (
     Union,
 )
 from scurry.runtime import partitioners
+from scurry.runtime.columnar.combiner import Combiner
 from scurry.runtime.partitioners import Partitioning
 from scurry.runtime.selectors import no_key, picked_field
-from scurry.runtime.windowing.vectorised.combiner import Combiner
 
 
 @dataclass(frozen=True)

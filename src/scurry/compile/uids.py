@@ -9,8 +9,9 @@ another branch changes no uid, nor does another source that is united with the f
 
 Operators for which all of that is equal are *twins*, such as two windows over one stream with
 functions that are lambdas. Twins are numbered in the order of the program. When their number
-changes, or they change places, nobody can know whose state is whose: ``scurry.compile.claims`` then
-refuses to start. Give such operators, and every operator whose state matters, a uid of their own.
+changes, or they change places, nobody can know whose state is whose: ``scurry.checkpoint.claims``
+then refuses to start. Give such operators, and every operator whose state matters, a uid of their
+own.
 """
 
 from __future__ import annotations

@@ -236,11 +236,11 @@ class StreamExecutionEnvironment(JobSettings):
     def execute_async(self, job_name: str | None = None) -> JobClient:
         """Start the program and return at once."""
         # PySpark is imported only when something really runs
-        from scurry.compile.spark.launch import launch
+        from scurry.engine.spark.launch import launch
 
         unwritten = self._unwritten_caches()
         job = self._compile(job_name, [cache.writer() for cache in unwritten])
-        running = launch(job, self._configuration, self._restart_strategy, self._told())
+        running = launch(job.runnable, self._configuration, self._restart_strategy, self._told())
         self._sinks = []
         client = JobClient(running)
         for cache in unwritten:

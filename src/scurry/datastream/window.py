@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from scurry.common.windows import (
+    CountWindow,
+    CountWindowSerializer,
+    GlobalWindow,
+    GlobalWindowSerializer,
+    TimeWindow,
+    TimeWindowSerializer,
+    Window,
+)
+from scurry.functions.panes import AccumulationMode, PaneInfo, PaneTiming
 from scurry.windowing.assigners import MergingWindowAssigner, WindowAssigner
 from scurry.windowing.basic_triggers import (
     CountTrigger,
@@ -37,7 +47,6 @@ from scurry.windowing.evictors import (
     TimeEvictor,
     TimestampedValue,
 )
-from scurry.windowing.panes import AccumulationMode, PaneInfo, PaneTiming
 from scurry.windowing.session_windows import (
     DynamicEventTimeSessionWindows,
     DynamicProcessingTimeSessionWindows,
@@ -52,15 +61,6 @@ from scurry.windowing.time_windows import (
     TumblingProcessingTimeWindows,
 )
 from scurry.windowing.triggers import Trigger, TriggerResult
-from scurry.windowing.windows import (
-    CountWindow,
-    CountWindowSerializer,
-    GlobalWindow,
-    GlobalWindowSerializer,
-    TimeWindow,
-    TimeWindowSerializer,
-    Window,
-)
 
 __all__ = [
     "AccumulationMode",

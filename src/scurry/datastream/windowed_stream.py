@@ -28,6 +28,7 @@ from scurry.functions import (
     adapters,
 )
 from scurry.functions.aggregations import FieldAggregation
+from scurry.functions.panes import AccumulationMode
 from scurry.functions.window_aggregates import (
     Aggregate,
     Aggregates,
@@ -41,7 +42,6 @@ from scurry.windowing.assigners import WindowAssigner
 from scurry.windowing.basic_triggers import NeverTrigger
 from scurry.windowing.count_windows import CountSlidingWindowAssigner, CountTumblingWindowAssigner
 from scurry.windowing.evictors import Evictor
-from scurry.windowing.panes import AccumulationMode
 from scurry.windowing.spec import WindowSpec
 from scurry.windowing.triggers import Trigger
 

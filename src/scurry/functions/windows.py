@@ -13,8 +13,8 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from scurry.functions.contexts import KeyedStateStore
 from scurry.functions.output_tag import OutputTag
+from scurry.functions.panes import PaneInfo
 from scurry.functions.transforms import Function
-from scurry.windowing.panes import PaneInfo
 
 IN = TypeVar("IN")
 OUT = TypeVar("OUT")

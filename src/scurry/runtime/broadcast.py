@@ -23,13 +23,6 @@ from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
 from scurry.runtime.operator import Clock, TaskContext, by_port
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.stateless import PlainContext, ProcessOperator
-from scurry.state.broadcast_table import (
-    BROADCAST_STATES,
-    BroadcastTable,
-    TableBroadcastState,
-    TableReadOnlyBroadcastState,
-)
-from scurry.state.key_scope import NO_KEY_IN_BROADCAST, KeyScope
 from scurry.state.slot_store import SlotStore
 from scurry.state.states import (
     BroadcastState,
@@ -37,6 +30,13 @@ from scurry.state.states import (
     ReadOnlyBroadcastState,
     StateDescriptor,
 )
+from scurry.state.tables.broadcast_table import (
+    BROADCAST_STATES,
+    BroadcastTable,
+    TableBroadcastState,
+    TableReadOnlyBroadcastState,
+)
+from scurry.state.tables.key_scope import NO_KEY_IN_BROADCAST, KeyScope
 
 
 def broadcast_table(store: SlotStore, uid: str, state: str) -> BroadcastTable:

@@ -22,8 +22,8 @@ from scurry.runtime.keyed_context import KeyedContext
 from scurry.runtime.operator import TaskContext, by_port
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.stateless import iterate
-from scurry.state.map_table import TableMapState
 from scurry.state.states import MapStateDescriptor
+from scurry.state.tables.map_table import TableMapState
 
 
 class PairContext(JoinContext):

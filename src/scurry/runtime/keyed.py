@@ -25,9 +25,9 @@ from scurry.runtime.operator import Clock, Operator, TaskContext, by_port
 from scurry.runtime.poison import PoisonGuard, flat_map_guarded
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.timers import TimerQueue
-from scurry.state.encoding import NULL
-from scurry.state.key_scope import NO_KEY, KeyScope
-from scurry.state.table import MISSING, StateTable, address
+from scurry.state.codecs.encoding import NULL
+from scurry.state.tables.key_scope import NO_KEY, KeyScope
+from scurry.state.tables.table import MISSING, StateTable, address
 
 #: A method of a user's function: takes a value and a context.
 Call = Callable[[Any, Any], Any]

@@ -21,8 +21,8 @@ from scurry.runtime.keyed_state import store_of
 from scurry.runtime.operator import Clock, TaskContext
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.timers import EVENT, PROCESSING, timer_queue, timer_time
-from scurry.state.key_scope import KeyScope
-from scurry.state.ttl import StateClock
+from scurry.state.tables.key_scope import KeyScope
+from scurry.state.tables.ttl import StateClock
 
 
 class KeyedTimerService(TimerService):

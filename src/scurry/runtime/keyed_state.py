@@ -13,11 +13,7 @@ from scurry.functions.contexts import RuntimeContext
 from scurry.functions.transforms import AggregateFunction
 from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
-from scurry.state.encoding import NULL
-from scurry.state.key_scope import KeyScope
-from scurry.state.list_table import ListTable
-from scurry.state.map_table import MapTable, TableMapState
-from scurry.state.set_state import ListedBagState, MappedSetState
+from scurry.state.codecs.encoding import NULL
 from scurry.state.slot_store import SlotStore
 from scurry.state.states import (
     AggregatingState,
@@ -36,9 +32,13 @@ from scurry.state.states import (
     ValueState,
     ValueStateDescriptor,
 )
-from scurry.state.table import StateTable, TableValueState, address
-from scurry.state.ttl import Expiry, StateClock, Sweeper
-from scurry.state.typed_states import list_state, map_state, value_state
+from scurry.state.tables.key_scope import KeyScope
+from scurry.state.tables.list_table import ListTable
+from scurry.state.tables.map_table import MapTable, TableMapState
+from scurry.state.tables.set_state import ListedBagState, MappedSetState
+from scurry.state.tables.table import StateTable, TableValueState, address
+from scurry.state.tables.ttl import Expiry, StateClock, Sweeper
+from scurry.state.tables.typed_states import list_state, map_state, value_state
 
 D = TypeVar("D", bound=StateDescriptor)
 T = TypeVar("T")

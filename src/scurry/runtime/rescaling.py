@@ -25,7 +25,8 @@ from scurry.runtime.windowing.slices import (
     SliceTable,
 )
 from scurry.runtime.windowing.vectorised.column_slices import CodedKeys
-from scurry.state.broadcast_table import BROADCAST_STATES, BroadcastTable
+from scurry.state.codecs.schemas import TABLE as SCHEMAS
+from scurry.state.codecs.schemas import Renumbering
 from scurry.state.journal import Head, Journal, MemoryJournal, grouped, pack
 from scurry.state.rescaling import (
     Deal,
@@ -36,9 +37,8 @@ from scurry.state.rescaling import (
     settle,
     take_in,
 )
-from scurry.state.schemas import TABLE as SCHEMAS
-from scurry.state.schemas import Renumbering
 from scurry.state.slot_records import large_groups
+from scurry.state.tables.broadcast_table import BROADCAST_STATES, BroadcastTable
 
 #: The rules of tables that are not simply by key, None for those that are seen as a whole.
 _RULES: dict[str, Rule | None] = {

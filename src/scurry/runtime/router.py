@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from scurry.runtime.batch import Batch, concat
 from scurry.runtime.blobs import encode_batch
 from scurry.runtime.channels import exit_name
+from scurry.runtime.columnar.combiner import Combined, pack_combined
 from scurry.runtime.envelope import COMBINED, DATA, WATERMARK, Envelope
 from scurry.runtime.event_time import Mark
 from scurry.runtime.failures import NO_ELEMENT, function_error
 from scurry.runtime.operator import TaskContext
 from scurry.runtime.partitioners import ByKey, Destination
 from scurry.runtime.specs import JobSpec, OperatorSpec, SourceSpec, Wire
-from scurry.runtime.windowing.vectorised.combiner import Combined, pack_combined
 
 _IDLE = b"idle"
 #: Records of one slot are gathered up to this number before they become a blob.

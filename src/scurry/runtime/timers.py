@@ -19,11 +19,11 @@ import numpy as np
 
 from scurry.common.errors import ProgramError
 from scurry.runtime.batch import MAX_WATERMARK
-from scurry.state.encoding import decode_key, encode
+from scurry.state.codecs.encoding import decode_key, encode
 from scurry.state.journal import Change, RecordReader, in_groups
 from scurry.state.rescaling import by_key_group
 from scurry.state.slot_store import SlotStore
-from scurry.state.table import address
+from scurry.state.tables.table import address
 
 _BIAS = 1 << 63
 #: The two clocks that timers can follow.

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scurry.common.errors import ConfigurationError
-from scurry.state.local import RUNS_ABOVE, LocalStore
-from scurry.state.memory import MemoryStore
+from scurry.state.local.disk import RUNS_ABOVE, LocalStore
+from scurry.state.local.memory import MemoryStore
+from scurry.state.local.store import Store
 from scurry.state.slot_store import SMALL_LOG, SlotStore
-from scurry.state.store import Store
-from scurry.state.table import CACHE_ENTRIES
+from scurry.state.tables.table import CACHE_ENTRIES
 
 #: What each setting means; the names that Flink gives its own backends are understood.
 _BACKENDS = {"disk": "disk", "memory": "memory", "rocksdb": "disk", "hashmap": "memory"}

@@ -25,7 +25,7 @@ from typing import Protocol, TypeVar
 import msgspec
 import pyarrow as pa
 
-from scurry.state.runs import TableInfo
+from scurry.state.runs.runs import TableInfo
 
 Change = tuple[str, bytes, bytes | None]
 #: Changes of one table: its name, keys, records.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from scurry.state.encoding import decode, encode
+from scurry.state.codecs.encoding import decode, encode
 from scurry.state.journal import Change, RecordReader, in_groups
 
 #: How the elements of several instances are put together: dealt out in turn, all to everyone, or

@@ -21,6 +21,9 @@ from functools import cache
 from typing import Protocol
 
 from scurry.common.keys import slot_of_group
+from scurry.state.codecs.records import renumbered
+from scurry.state.codecs.schemas import TABLE as SCHEMAS
+from scurry.state.codecs.schemas import Renumbering, merge_schemas
 from scurry.state.journal import (
     CHUNK_BYTES,
     Change,
@@ -33,9 +36,6 @@ from scurry.state.journal import (
     unpack_groups,
 )
 from scurry.state.operator_state import redistribute_records
-from scurry.state.records import renumbered
-from scurry.state.schemas import TABLE as SCHEMAS
-from scurry.state.schemas import Renumbering, merge_schemas
 
 #: A record on its way: slot, key, record.
 Piece = tuple[int, bytes, bytes | None]

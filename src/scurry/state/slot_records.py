@@ -2,9 +2,9 @@
 
 What changes in most tables goes to the journal, and a working copy of them lies in the local store.
 A table that is read in bulk, and of which a micro-batch changes many records among very many, is
-kept in runs instead (:mod:`scurry.state.runs`), in a directory of the checkpoint. A commit writes
-one more run and names it in the journal's head. So nothing is written twice, nothing has to be
-compacted besides, and nothing has to be rebuilt: whoever has the head can read the table.
+kept in runs instead (:mod:`scurry.state.runs.runs`), in a directory of the checkpoint. A commit
+writes one more run and names it in the journal's head. So nothing is written twice, nothing has to
+be compacted besides, and nothing has to be rebuilt: whoever has the head can read the table.
 
 The name of a run begins with the number of the commit it was written for. A run that a commit has
 merged into another is named in the head as *dead*, and deleted once a further commit is durable. A
@@ -19,9 +19,9 @@ from pathlib import Path
 
 from scurry.common.errors import StateError
 from scurry.state.journal import Group, Head, stored_key, stored_keys
-from scurry.state.run_files import RunDirectory
-from scurry.state.runs import RunTable
-from scurry.state.store import Store
+from scurry.state.local.store import Store
+from scurry.state.runs.files import RunDirectory
+from scurry.state.runs.runs import RunTable
 
 #: Tells whether a record has expired.
 Judge = Callable[[bytes], bool]

@@ -23,6 +23,8 @@ from itertools import accumulate, chain, compress
 from typing import Any, Protocol, TypeVar, cast
 
 from scurry.common.fault_points import fault_point
+from scurry.state.codecs.schemas import TABLE as SCHEMAS
+from scurry.state.codecs.schemas import SchemaTable
 from scurry.state.journal import (
     Group,
     Head,
@@ -32,12 +34,10 @@ from scurry.state.journal import (
     pack,
     unpack_groups,
 )
-from scurry.state.schemas import TABLE as SCHEMAS
-from scurry.state.schemas import SchemaTable
+from scurry.state.local.store import Commit, Store
 from scurry.state.slot_records import SlotRecords
-from scurry.state.store import Commit, Store
-from scurry.state.table import CACHE_ENTRIES, StateTable
-from scurry.state.ttl import Sweeper
+from scurry.state.tables.table import CACHE_ENTRIES, StateTable
+from scurry.state.tables.ttl import Sweeper
 
 #: A log shorter than this is not worth compacting.
 SMALL_LOG = 4 << 20

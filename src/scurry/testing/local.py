@@ -18,19 +18,13 @@ from typing import Any
 import cloudpickle
 import msgspec
 
-from scurry.compile.claims import Standing, claim_state
-from scurry.compile.histories import sinks_of, start_sinks
+from scurry.checkpoint.claims import Standing, claim_state
+from scurry.checkpoint.epochs import Epoch, after_forgetting, decode_epoch, rescaled
 from scurry.compile.job import CompiledJob
-from scurry.compile.planner import (
-    BatchPlanner,
-    Epoch,
-    after_forgetting,
-    deal_again,
-    decode_epoch,
-    rescaled,
-)
 from scurry.datastream.data_stream import DataStream
 from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
+from scurry.engine.histories import start_sinks
+from scurry.engine.planner import BatchPlanner, deal_again
 from scurry.runtime.envelope import CELLS, COMMIT, DRIVER, OPERATORS, REPORT, Envelope
 from scurry.runtime.host import SlotHost
 from scurry.runtime.ingress import IngressTask, decode_plan, encode_plan
@@ -39,8 +33,8 @@ from scurry.runtime.report import decode_operators, decode_report
 from scurry.runtime.rescaling import rescale_in_memory, rule_of
 from scurry.runtime.specs import JobSpec
 from scurry.state.journal import MemoryJournal
+from scurry.state.local.store import Store
 from scurry.state.rescaling import Deal
-from scurry.state.store import Store
 from scurry.testing.sinks import ListSink
 
 _PLENTY = 1 << 40
@@ -67,7 +61,7 @@ class LocalJob:
         self.batch = -1
         self._job = job
         self._content = cloudpickle.dumps(replace(job.spec, run_id="local"))
-        self._sinks = {each.uid: each for each in sinks_of(job)}
+        self._sinks = {each.uid: each for each in job.sinks}
         self._planner = BatchPlanner(job.spec, _PLENTY)
         self._checkpoint_id = uuid.uuid4().hex
         self._start_sinks()
@@ -129,7 +123,7 @@ class LocalJob:
         self._planner.close()
         self._job = job or self._job
         self._content = cloudpickle.dumps(replace(self._job.spec, run_id="local"))
-        self._sinks = {each.uid: each for each in sinks_of(self._job)}
+        self._sinks = {each.uid: each for each in self._job.sinks}
         self._journals = copy.deepcopy(to.journals)
         self._lines, self._pending = list(to.lines), bool(to.lines)
         epoch = decode_epoch(to.epoch)
@@ -174,7 +168,7 @@ class LocalJob:
             raise ValueError(f"{len(before.stages)} stages cannot become {len(after.stages)}")
         standing = Standing("memory", self.epoch(), self.batch + 1)
         after = claim_state(after, standing, allow_non_restored_state)
-        self._sinks = {each.uid: each for each in sinks_of(job)}
+        self._sinks = {each.uid: each for each in job.sinks}
         epoch = after_forgetting(self.epoch(), after)
         if before.parallelism == after.parallelism:
             self._go_on(replace(job, spec=after), epoch, self.batch)

@@ -27,7 +27,7 @@ from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.stateless import ProcessOperator
 from scurry.runtime.timers import timer_queue
 from scurry.state.journal import MemoryJournal
-from scurry.state.local import LocalStore
+from scurry.state.local.disk import LocalStore
 from scurry.state.slot_store import SlotStore
 
 _UID = "under-test"

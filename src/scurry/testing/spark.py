@@ -8,9 +8,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from scurry.common.configuration import Configuration
-from scurry.compile.spark.session import obtain_session
 from scurry.datastream.data_stream import DataStream
 from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
+from scurry.engine.spark.session import obtain_session
 from scurry.testing.sinks import ListSink
 
 

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable
 from typing import Any, Generic, TypeVar
 
 from scurry.common.serializer import TypeSerializer
+from scurry.common.windows import MergeCallback
 from scurry.functions.contexts import RuntimeContext
 from scurry.windowing.triggers import Trigger
-from scurry.windowing.windows import MergeCallback
 
 T = TypeVar("T")
 W = TypeVar("W")

@@ -11,10 +11,10 @@ from typing import Any
 
 from scurry.common.errors import ProgramError
 from scurry.common.time import TimeSpan, milliseconds_of
+from scurry.common.windows import END_OF_TIME
 from scurry.state.states import ReducingState, ReducingStateDescriptor
 from scurry.windowing.basic_triggers import CONTINUE, FIRE, whole_number
 from scurry.windowing.triggers import Trigger, TriggerResult
-from scurry.windowing.windows import END_OF_TIME
 
 
 class ContinuousTrigger(Trigger[Any, Any]):

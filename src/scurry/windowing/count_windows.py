@@ -9,6 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from scurry.common.serializer import TypeSerializer
+from scurry.common.windows import (
+    CountWindow,
+    CountWindowSerializer,
+    GlobalWindow,
+    GlobalWindowSerializer,
+)
 from scurry.state.states import ValueStateDescriptor
 from scurry.windowing.assigners import WindowAssigner
 from scurry.windowing.basic_triggers import (
@@ -18,12 +24,6 @@ from scurry.windowing.basic_triggers import (
     whole_number,
 )
 from scurry.windowing.triggers import Trigger
-from scurry.windowing.windows import (
-    CountWindow,
-    CountWindowSerializer,
-    GlobalWindow,
-    GlobalWindowSerializer,
-)
 
 
 class CountingAssigner(WindowAssigner[Any, CountWindow]):

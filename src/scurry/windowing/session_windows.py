@@ -13,11 +13,11 @@ from typing import Any
 from scurry.common.errors import ProgramError, shorten
 from scurry.common.serializer import TypeSerializer
 from scurry.common.time import TimeSpan, milliseconds_of
+from scurry.common.windows import TimeWindow, TimeWindowSerializer
 from scurry.windowing.assigners import MergingWindowAssigner
 from scurry.windowing.basic_triggers import EventTimeTrigger, ProcessingTimeTrigger
 from scurry.windowing.time_windows import bounded, event_timestamp
 from scurry.windowing.triggers import Trigger
-from scurry.windowing.windows import TimeWindow, TimeWindowSerializer
 
 
 class SessionWindowTimeGapExtractor(ABC):

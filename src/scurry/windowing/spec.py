@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from scurry.common.windows import END_OF_TIME
 from scurry.functions.output_tag import OutputTag
+from scurry.functions.panes import AccumulationMode
 from scurry.functions.transforms import AggregateFunction, Function, ReduceFunction
 from scurry.functions.windows import ProcessAllWindowFunction, ProcessWindowFunction
 from scurry.windowing.assigners import MergingWindowAssigner, WindowAssigner
@@ -17,9 +19,7 @@ from scurry.windowing.basic_triggers import (
 )
 from scurry.windowing.count_windows import CountingAssigner
 from scurry.windowing.evictors import Evictor
-from scurry.windowing.panes import AccumulationMode
 from scurry.windowing.triggers import Trigger
-from scurry.windowing.windows import END_OF_TIME
 
 
 @dataclass(frozen=True)

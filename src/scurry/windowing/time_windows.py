@@ -10,10 +10,10 @@ from typing import Any
 from scurry.common.errors import ProgramError
 from scurry.common.serializer import TypeSerializer
 from scurry.common.time import TimeSpan, milliseconds_of
+from scurry.common.windows import END_OF_TIME, TimeWindow, TimeWindowSerializer
 from scurry.windowing.assigners import WindowAssigner
 from scurry.windowing.basic_triggers import EventTimeTrigger, ProcessingTimeTrigger
 from scurry.windowing.triggers import Trigger
-from scurry.windowing.windows import END_OF_TIME, TimeWindow, TimeWindowSerializer
 
 #: The timestamp of an element that has none.
 NO_TIMESTAMP = -(1 << 63)

@@ -11,7 +11,7 @@ from rich.console import Console
 from scurry.cli import status
 from scurry.cli.status import StatusLine, describe
 from scurry.common.waiting import Wait
-from scurry.compile.spark.progress import Progress
+from scurry.engine.progress import Progress
 
 
 def progress(**changes: object) -> Progress:

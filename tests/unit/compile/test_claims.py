@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from scurry.checkpoint.claims import Standing, claim_state
 from scurry.common import Configuration, Time, WatermarkStrategy
 from scurry.common.errors import StateError
-from scurry.compile.claims import Standing, claim_state
 from scurry.datastream import (
     DataStream,
     KeyedProcessFunction,

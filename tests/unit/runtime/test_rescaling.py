@@ -9,19 +9,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from scurry.compile.planner import Epoch, OperatorStates, deal_again, rescaled
+from scurry.checkpoint.epochs import Epoch, OperatorStates, rescaled
 from scurry.connectors.datagen import DataGeneratorSource
 from scurry.connectors.number_seq import NumberSequenceSource
 from scurry.datastream import KeyedProcessFunction, MapFunction, StreamExecutionEnvironment
 from scurry.datastream.functions import CheckpointedFunction
 from scurry.datastream.state import ListStateDescriptor, ValueStateDescriptor
+from scurry.engine.planner import deal_again
 from scurry.runtime.event_time import redistribute_cells
 from scurry.runtime.ingress import PartitionPlan, TaskPlan
 from scurry.runtime.input_gate import InputGate
 from scurry.runtime.specs import JobSpec
+from scurry.state.codecs.records import RecordCodec, head_of, renumbered
+from scurry.state.codecs.schemas import SchemaRow, merge_schemas
 from scurry.state.operator_state import SPLIT, UNION, decode_state, encode_state
-from scurry.state.records import RecordCodec, head_of, renumbered
-from scurry.state.schemas import SchemaRow, merge_schemas
 from scurry.testing import ListSink, collect_local
 from scurry.testing.local import LocalJob
 

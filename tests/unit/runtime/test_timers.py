@@ -11,7 +11,7 @@ import pytest
 
 from scurry.runtime.timers import TimerQueue
 from scurry.state.journal import MemoryJournal
-from scurry.state.local import LocalStore
+from scurry.state.local.disk import LocalStore
 from scurry.state.slot_store import SlotStore
 
 LONG_KEYS = ["x" * 500 + str(number) for number in range(4)]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scurry.common import Duration, Time
 from scurry.common.errors import ProgramError
 from scurry.common.keys import key_group
+from scurry.common.windows import WindowKey
 from scurry.datastream.window import (
     AfterAll,
     AfterCount,
@@ -38,9 +39,8 @@ from scurry.datastream.window import (
     TriggerResult,
     TumblingEventTimeWindows,
 )
-from scurry.state.encoding import decode, encode
-from scurry.state.table import address, prefix_of
-from scurry.windowing.windows import WindowKey
+from scurry.state.codecs.encoding import decode, encode
+from scurry.state.tables.table import address, prefix_of
 
 ms = Time.milliseconds
 instants = st.integers(-(10**12), 10**12)

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from scurry.common.keys import thaw
+from scurry.common.windows import TimeWindow, WindowKey
+from scurry.functions.panes import PaneTiming
 from scurry.runtime.batch import Batch, pick
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.failures import explained
@@ -34,12 +36,10 @@ from scurry.runtime.windowing.slices import (
     SliceTable,
     ValueSlices,
 )
-from scurry.state.key_scope import NO_KEY
-from scurry.state.table import MISSING
-from scurry.windowing.panes import PaneTiming
+from scurry.state.tables.key_scope import NO_KEY
+from scurry.state.tables.table import MISSING
 from scurry.windowing.spec import WindowSpec
 from scurry.windowing.time_windows import EventTimeAligned, bounded
-from scurry.windowing.windows import TimeWindow, WindowKey
 
 
 def runs_aligned(windowing: WindowSpec) -> bool:

@@ -14,7 +14,7 @@ from scurry.functions.windows import (
     WindowFunction,
 )
 from scurry.runtime.windowing.contexts import FiringContext
-from scurry.state.table import MISSING
+from scurry.state.tables.table import MISSING
 from scurry.windowing.spec import WindowSpec
 
 #: Called with the key, the window and the window's contents; returns what goes downstream.

@@ -27,8 +27,8 @@ from scurry.runtime.windowing.slices import (
     SLICED_ELEMENTS,
     SLICED_VALUES,
 )
-from scurry.state.key_scope import NO_KEY, KeyScope
 from scurry.state.slot_store import SlotStore
+from scurry.state.tables.key_scope import NO_KEY, KeyScope
 from scurry.windowing.spec import WindowSpec
 from scurry.windowing.time_windows import event_timestamp
 

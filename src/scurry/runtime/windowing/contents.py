@@ -10,14 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+from scurry.common.windows import WindowKey
 from scurry.functions.transforms import AggregateFunction
 from scurry.runtime.batch import NO_TIMESTAMP
-from scurry.state.list_table import ListTable
 from scurry.state.slot_store import SlotStore
-from scurry.state.table import MISSING, StateTable
+from scurry.state.tables.list_table import ListTable
+from scurry.state.tables.table import MISSING, StateTable
 from scurry.windowing.evictors import TimestampedValue
 from scurry.windowing.spec import WindowSpec
-from scurry.windowing.windows import WindowKey
 
 #: Stands for a window that holds nothing; None may be what elements were combined into.
 NOTHING: Any = type("Nothing", (), {"__repr__": lambda self: "NOTHING"})()

@@ -7,13 +7,14 @@ from typing import Any
 
 from scurry.common.copies import own
 from scurry.common.errors import NotSupportedError, ProgramError
+from scurry.common.windows import WindowKey
 from scurry.functions.contexts import KeyedStateStore, RuntimeContext
 from scurry.functions.output_tag import OutputTag
+from scurry.functions.panes import PaneInfo, PaneTiming
 from scurry.functions.windows import WindowContext
 from scurry.runtime.keyed_state import KeyedRuntimeContext
 from scurry.runtime.operator import Clock
 from scurry.runtime.timers import TimerQueue, timer_time
-from scurry.state.key_scope import KeyScope
 from scurry.state.states import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -23,11 +24,10 @@ from scurry.state.states import (
     StateDescriptor,
     ValueStateDescriptor,
 )
+from scurry.state.tables.key_scope import KeyScope
 from scurry.windowing.assigners import WindowAssignerContext
 from scurry.windowing.evictors import EvictorContext
-from scurry.windowing.panes import PaneInfo, PaneTiming
 from scurry.windowing.triggers import OnMergeContext
-from scurry.windowing.windows import WindowKey
 
 
 class AssignerContext(WindowAssignerContext):

@@ -11,12 +11,12 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from scurry.common.windows import TimeWindow
 from scurry.state.journal import Change, RecordReader, in_groups
 from scurry.state.slot_store import SlotStore
-from scurry.state.table import pack_record, prefix_of, unpack_record, window_form
+from scurry.state.tables.table import pack_record, prefix_of, unpack_record, window_form
 from scurry.windowing.assigners import MergingWindowAssigner
 from scurry.windowing.session_windows import SessionWindows
-from scurry.windowing.windows import TimeWindow
 
 _KEEP = 500_000
 

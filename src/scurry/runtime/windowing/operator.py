@@ -12,6 +12,8 @@ from typing import Any
 
 from scurry.common.errors import ProgramError
 from scurry.common.keys import thaw
+from scurry.common.windows import END_OF_TIME, WindowKey
+from scurry.functions.panes import AccumulationMode, PaneTiming
 from scurry.runtime.batch import MAX_WATERMARK, NO_TIMESTAMP, Batch
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.failures import explained
@@ -29,10 +31,8 @@ from scurry.runtime.windowing.contexts import (
 from scurry.runtime.windowing.merging import Merge, MergingWindows
 from scurry.windowing.basic_triggers import EventTimeTrigger
 from scurry.windowing.conditions import Condition
-from scurry.windowing.panes import AccumulationMode, PaneTiming
 from scurry.windowing.spec import WindowSpec
 from scurry.windowing.triggers import TriggerResult
-from scurry.windowing.windows import END_OF_TIME, WindowKey
 
 _CONTINUE = TriggerResult.CONTINUE
 

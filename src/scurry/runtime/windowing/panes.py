@@ -7,12 +7,12 @@ from typing import Any
 
 from scurry.common.copies import own
 from scurry.common.types import Row, RowKind
+from scurry.common.windows import WindowKey
+from scurry.functions.panes import AccumulationMode, PaneInfo, PaneTiming
 from scurry.runtime.operator import is_tagged
 from scurry.state.slot_store import SlotStore
-from scurry.state.table import MISSING, StateTable
-from scurry.windowing.panes import AccumulationMode, PaneInfo, PaneTiming
+from scurry.state.tables.table import MISSING, StateTable
 from scurry.windowing.spec import WindowSpec
-from scurry.windowing.windows import WindowKey
 
 
 class Panes:

@@ -24,7 +24,7 @@ from scurry.runtime.windowing import slices
 from scurry.runtime.windowing.slices import SliceTable, row_of
 from scurry.state.journal import Change, in_groups
 from scurry.state.slot_store import SlotStore
-from scurry.state.table import MISSING, pack_record
+from scurry.state.tables.table import MISSING, pack_record
 from scurry.windowing.spec import WindowSpec
 
 #: The table of runs by slice and key.

@@ -18,10 +18,10 @@ from operator import attrgetter
 from typing import Any
 
 from scurry.runtime.windowing.slices import row_of
-from scurry.state.encoding import IMMUTABLE
+from scurry.state.codecs.encoding import IMMUTABLE
 from scurry.state.journal import Change, in_groups
 from scurry.state.slot_store import SlotStore
-from scurry.state.table import MISSING, pack_record, prefix_of, unpack_record
+from scurry.state.tables.table import MISSING, pack_record, prefix_of, unpack_record
 
 #: The tables of sessions with the value that each has combined, of sessions whose elements are
 #: elsewhere, and of those elements.

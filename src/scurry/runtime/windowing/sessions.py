@@ -14,6 +14,8 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from scurry.common.keys import thaw
+from scurry.common.windows import TimeWindow
+from scurry.functions.panes import PaneInfo, PaneTiming
 from scurry.runtime.batch import Batch
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.failures import explained
@@ -31,16 +33,14 @@ from scurry.runtime.windowing.session_table import (
     SessionTable,
     over,
 )
-from scurry.state.key_scope import NO_KEY
-from scurry.state.table import MISSING
-from scurry.windowing.panes import PaneInfo, PaneTiming
+from scurry.state.tables.key_scope import NO_KEY
+from scurry.state.tables.table import MISSING
 from scurry.windowing.session_windows import (
     DynamicEventTimeSessionWindows,
     EventTimeSessionWindows,
     SessionWindows,
 )
 from scurry.windowing.spec import WindowSpec
-from scurry.windowing.windows import TimeWindow
 
 
 def runs_sessions(windowing: WindowSpec) -> bool:

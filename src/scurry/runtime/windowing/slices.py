@@ -14,11 +14,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
-from scurry.state.encoding import IMMUTABLE
+from scurry.state.codecs.encoding import IMMUTABLE
 from scurry.state.journal import Change, in_groups
 from scurry.state.rescaling import by_key_group
 from scurry.state.slot_store import SlotStore
-from scurry.state.table import pack_record, prefix_of, unpack_record
+from scurry.state.tables.table import pack_record, prefix_of, unpack_record
 
 #: The tables of contents by slice and key.
 SLICED_ELEMENTS, SLICED_VALUES = "#slice-elements", "#slice-values"

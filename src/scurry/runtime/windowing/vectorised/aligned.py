@@ -17,6 +17,15 @@ import numpy as np
 
 from scurry.functions.window_aggregates import Aggregates, WithWindow, WithWindowOnly
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, Batch, Longs
+from scurry.runtime.columnar.combiner import unpack_combined
+from scurry.runtime.columnar.measures import Measures
+from scurry.runtime.columnar.partials import (
+    Columns,
+    combine,
+    concat,
+    groups_of,
+    take,
+)
 from scurry.runtime.failures import NO_ELEMENT
 from scurry.runtime.keyed_state import store_of
 from scurry.runtime.operator import TaskContext
@@ -25,16 +34,7 @@ from scurry.runtime.windowing.agenda import Agenda
 from scurry.runtime.windowing.common import WindowingOperator
 from scurry.runtime.windowing.slices import SLICED_COLUMNS
 from scurry.runtime.windowing.vectorised.column_slices import ColumnSlices, Part
-from scurry.runtime.windowing.vectorised.combiner import unpack_combined
-from scurry.runtime.windowing.vectorised.measures import Measures
 from scurry.runtime.windowing.vectorised.output import Results
-from scurry.runtime.windowing.vectorised.partials import (
-    Columns,
-    combine,
-    concat,
-    groups_of,
-    take,
-)
 from scurry.windowing.spec import WindowSpec
 
 #: Rows that are put together for firing at a time.

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, TIMER_TICK, Batch, Longs
+from scurry.runtime.columnar.key_codes import KeyCodes
+from scurry.runtime.columnar.measures import Measures
+from scurry.runtime.columnar.partials import Columns, concat
 from scurry.runtime.columns import ElementCodec, to_list
-from scurry.runtime.windowing.vectorised.key_codes import KeyCodes
-from scurry.runtime.windowing.vectorised.measures import Measures
-from scurry.runtime.windowing.vectorised.partials import Columns, concat
 
 _PLACES = ("wm", "pos", "tick")
 

@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 
 from scurry.runtime.batch import MAX_WATERMARK, Longs
-from scurry.runtime.windowing.slices import SliceIndex, row_of
-from scurry.runtime.windowing.vectorised.column_slices import CodedKeys, Part
-from scurry.runtime.windowing.vectorised.exact import Array
-from scurry.runtime.windowing.vectorised.key_codes import KeyCodes
-from scurry.runtime.windowing.vectorised.partials import (
+from scurry.runtime.columnar.exact import Array
+from scurry.runtime.columnar.key_codes import KeyCodes
+from scurry.runtime.columnar.partials import (
     Columns,
     concat,
     take,
 )
+from scurry.runtime.windowing.slices import SliceIndex, row_of
+from scurry.runtime.windowing.vectorised.column_slices import CodedKeys, Part
 from scurry.state.journal import Change, in_groups
 from scurry.state.slot_store import SlotStore
 

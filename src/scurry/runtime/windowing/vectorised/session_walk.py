@@ -13,8 +13,8 @@ import numpy as np
 
 from scurry.functions.window_aggregates import less
 from scurry.runtime.batch import MAX_WATERMARK
-from scurry.runtime.windowing.vectorised.exact import Array
-from scurry.runtime.windowing.vectorised.partials import Columns, objects
+from scurry.runtime.columnar.exact import Array
+from scurry.runtime.columnar.partials import Columns, objects
 
 Combine = Callable[[Any, Any], Any]
 #: start, last instant, whether it has fired, what it holds

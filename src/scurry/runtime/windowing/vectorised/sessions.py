@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from scurry.runtime.batch import MAX_WATERMARK, Batch, Longs
+from scurry.runtime.columnar.exact import Array
+from scurry.runtime.columnar.partials import Columns, combine, concat, take
 from scurry.runtime.keyed_state import store_of
 from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.windowing.slices import SESSION_COLUMNS
 from scurry.runtime.windowing.vectorised.aligned import VectorisedOperator
-from scurry.runtime.windowing.vectorised.exact import Array
 from scurry.runtime.windowing.vectorised.output import Results
-from scurry.runtime.windowing.vectorised.partials import Columns, combine, concat, take
 from scurry.runtime.windowing.vectorised.session_columns import SessionColumns, Sessions
 from scurry.runtime.windowing.vectorised.session_walk import Walk, columns_of, values_of
 from scurry.windowing.session_windows import EventTimeSessionWindows

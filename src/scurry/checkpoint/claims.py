@@ -1,0 +1,154 @@
+"""Whose state is it? What a checkpoint holds is compared with the program before anything runs.
+
+State belongs to an operator's uid. State that no operator of the program takes over would be lost
+without a word, so the job is refused, as in Flink, unless the user allows it. The same holds for
+the position of a source, and for state that the operator with its uid could not read: because it
+lies in another stage, or because the operator is of another kind.
+
+State that is left behind with the user's leave is dropped for good by the first micro-batch, in
+all slots and on the driver at once (:class:`scurry.runtime.specs.Forgetting`). Until that
+micro-batch is committed, nothing has happened, and the program before this one may still go on.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from scurry.checkpoint.epochs import Epoch
+from scurry.checkpoint.twins import refuse_mixed_up
+from scurry.common.errors import StateError
+from scurry.common.state_recovery import IGNORE_UNCLAIMED_STATE
+from scurry.runtime.specs import Forgetting, JobSpec
+from scurry.state.inventory import OperatorRecord, in_words
+
+_log = logging.getLogger("scurry.checkpoint")
+
+_SINK = "sink"
+#: The longest position that is shown whole.
+_LONG = 120
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a checkpoint stands."""
+
+    #: in words, such as "/checkpoints/orders"
+    place: str
+    epoch: Epoch
+    #: the number of the first micro-batch that is run from here
+    batch: int
+    #: whether that micro-batch was under way before, so that sinks may have written it
+    pending: bool = False
+
+
+@dataclass(frozen=True)
+class Unclaimed:
+    """State that the program leaves behind."""
+
+    uid: str
+    record: OperatorRecord
+    #: what there is of it, in words
+    what: str
+    stages: frozenset[int]
+    #: why the program cannot take it over, although it has the uid
+    reason: str = ""
+
+    def __str__(self) -> str:
+        place = f", {self.record.location}" if self.record.location else ""
+        reason = f"; {self.reason}" if self.reason else ""
+        return f"{self.record.name!r} (uid {self.uid!r}{place}): {self.what}{reason}"
+
+
+def claim_state(job: JobSpec, standing: Standing, allow_non_restored_state: bool) -> JobSpec:
+    """``job``, with what it has to drop; raises :class:`StateError` if it must not drop that."""
+    held = dict(_held(standing))
+    refuse_mixed_up(job.inventory, standing.epoch.inventory, held, standing.place)
+    left = list(_left_behind(job, held))
+    if not left:
+        return job
+    if not allow_non_restored_state:
+        raise StateError(_refusal(job, standing, left))
+    by_stage: dict[int, set[str]] = {}
+    for one in left:
+        _log.warning("dropped, because no operator of the program takes it over: %s", one)
+        for stage in one.stages:
+            by_stage.setdefault(stage, set()).add(one.uid)
+    gone = {stage: frozenset(uids) for stage, uids in by_stage.items()}
+    return replace(job, forgetting=Forgetting(standing.batch, gone))
+
+
+def _held(standing: Standing) -> Iterator[tuple[str, Unclaimed]]:
+    """All that the checkpoint holds, by uid, as if nobody claimed it."""
+    epoch = standing.epoch
+    for uid, record in _recorded(epoch).items():
+        stages, what = frozenset(record.stages), in_words(record)
+        if uid in epoch.positions:
+            stages, what = frozenset({0}), f"its position {_shown(epoch.positions[uid])}"
+        elif record.layout == _SINK and standing.pending:
+            what = f"micro-batch {standing.batch}, which may have been written, and is run again"
+        if what:
+            yield uid, Unclaimed(uid, record, what, stages)
+
+
+def _left_behind(job: JobSpec, held: Mapping[str, Unclaimed]) -> Iterator[Unclaimed]:
+    for uid, one in held.items():
+        claimed, runs_in = job.inventory.get(uid), frozenset({job.runs_in(uid)})
+        if claimed is None:
+            yield one
+        elif one.record.layout not in ("", claimed.layout):
+            yield replace(one, reason=_of_another_kind(one.record, claimed))
+        elif one.stages - runs_in:
+            elsewhere = one.stages - runs_in
+            yield replace(one, stages=elsewhere, reason=_elsewhere(elsewhere, runs_in))
+
+
+def _recorded(epoch: Epoch) -> Mapping[str, OperatorRecord]:
+    """What the epoch knows of operators; checkpoints of earlier versions have positions only."""
+    known = dict.fromkeys([*epoch.positions, *epoch.operators.states])
+    unnamed = {uid: OperatorRecord("", uid, stages=[0]) for uid in known}
+    for uid, states in epoch.operators.states.items():
+        names = {name for held in states.values() for name in held}
+        unnamed[uid].states = dict.fromkeys(sorted(names), "operator state")
+    return {**unnamed, **epoch.inventory}
+
+
+def _of_another_kind(record: OperatorRecord, claimed: OperatorRecord) -> str:
+    return f"it was kept by a {record.layout}, and the uid now names a {claimed.layout}"
+
+
+def _elsewhere(held: frozenset[int], now: frozenset[int]) -> str:
+    return f"it lies in {_stages(held)}, and the operator now runs in {_stages(now)}"
+
+
+def _stages(numbers: frozenset[int]) -> str:
+    return " and ".join("the ingress" if n == 0 else f"stage {n}" for n in sorted(numbers))
+
+
+def _shown(position: object) -> str:
+    text = json.dumps(position)
+    return text if len(text) <= _LONG else f"{text[:_LONG]}..."
+
+
+def _refusal(job: JobSpec, standing: Standing, left: list[Unclaimed]) -> str:
+    newcomers = [
+        f"  - {record.name!r} (uid {uid!r}, {record.location})"
+        for uid, record in job.inventory.items()
+        if uid not in standing.epoch.inventory and uid not in standing.epoch.positions
+    ]
+    hint = ["New in this program, and perhaps the same under another uid:", *newcomers]
+    example = next((one.uid for one in left if not one.reason), left[0].uid)
+    return "\n".join(
+        [
+            f"The checkpoint in {standing.place} holds state that no operator of this program "
+            "takes over:",
+            *(f"  - {one}" for one in left),
+            *(hint if newcomers else []),
+            "State belongs to the uid of its operator. Give the operator that it belongs to its "
+            f"uid again, for instance .uid({example!r}). Or drop this state for good: start with "
+            f"`scurry run --allow-non-restored-state`, or set {IGNORE_UNCLAIMED_STATE} "
+            "to true.",
+        ]
+    )

@@ -1,0 +1,3 @@
+"""What drives a job, whatever executes it: planning, commits, restarts, progress."""
+
+from __future__ import annotations

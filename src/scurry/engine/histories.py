@@ -1,0 +1,95 @@
+"""Starting the sinks of a job, which may have committed batches that the checkpoint does not know.
+
+All sinks are asked before anything is changed: if one of them has to refuse, the others have not
+been truncated for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from scurry.common.errors import OtherHistoryError
+from scurry.functions.history import REFUSE, TRUNCATE, History, Mark
+from scurry.functions.sink import CommitterContext, Sink
+
+
+@dataclass(frozen=True)
+class JobSink:
+    """A sink in its place in the program."""
+
+    uid: str
+    name: str
+    location: str
+    sink: Sink
+    #: what to do about another history
+    choice: str
+
+    def commit(self, batch: int, messages: list[Any]) -> None:
+        """Commit a batch; what the sink says about another history gets the sink's place."""
+        try:
+            self.sink.commit(batch, messages)
+        except OtherHistoryError as failure:
+            raise OtherHistoryError(f"{failure}\n  in the sink {self}") from None
+
+    def __str__(self) -> str:
+        return f"{self.name!r} (uid {self.uid!r}, {self.location})"
+
+
+def start_sinks(
+    sinks: Iterable[JobSink], checkpoint_id: str, history: History, checkpoint: str
+) -> None:
+    """Start all sinks and deal with what they hold of other histories; ``checkpoint`` names the
+    checkpoint in messages."""
+    sinks = list(sinks)
+    strange: list[tuple[JobSink, Mark]] = []
+    for each in sinks:
+        each.sink.start(CommitterContext(each.uid, checkpoint_id, history))
+        mark = each.sink.committed_mark()
+        if mark is not None and not history.holds(mark):
+            strange.append((each, mark))
+    for each, mark in strange:
+        _check_choice(each, mark, history, checkpoint)
+    for each, mark in strange:
+        if each.choice == TRUNCATE:
+            each.sink.truncate()
+        else:
+            each.sink.accept(history.common(mark))
+    for each in sinks:
+        each.sink.recover(history.last + 1)
+
+
+def _check_choice(each: JobSink, mark: Mark, history: History, checkpoint: str) -> None:
+    cannot = each.sink.why_not_truncate()
+    if each.choice == REFUSE or (each.choice == TRUNCATE and cannot):
+        raise OtherHistoryError(
+            f"The sink {each} has committed micro-batches that the checkpoint does not know. The "
+            f"last one is number {mark.batch}{_at(mark)}; {checkpoint} stands at "
+            f"{_number(history.last)}, so it is an older copy, or somebody else has gone on from a "
+            f"copy of it. Nothing was changed. {_ways_on(each.choice, cannot)}"
+        )
+
+
+def _ways_on(choice: str, cannot: str) -> str:
+    """What the user can do about a refusal."""
+    truncate = "takes back what the sink has committed beyond the checkpoint."
+    if cannot:
+        chosen = "was chosen, but " if choice == TRUNCATE else ""
+        truncate = f"{chosen}cannot be done: {cannot}"
+    return (
+        "The option scurry.sink.on-other-history, or on_other_history(...) at the sink, says what "
+        f"to do:\n  'truncate' {truncate}\n  'append' leaves that where it is and writes on, so "
+        "records may be there twice.\nOr start from the newer checkpoint."
+    )
+
+
+def _at(mark: Mark) -> str:
+    if mark.when is None:
+        return ""
+    return f", committed at {datetime.fromtimestamp(mark.when / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _number(last: int) -> str:
+    return f"number {last}" if last >= 0 else "its beginning, before any micro-batch"

@@ -1,0 +1,183 @@
+"""A checkpoint for another parallelism.
+
+Spark reads the journals of the last committed micro-batch out of its state stores, a task for each
+slot, and each task deals its journal out into files, one for each new slot. Nothing of the
+checkpoint is changed meanwhile. When all is written, and with it the epoch and the plan of a
+micro-batch that may have to be run again, the job's directory switches to the new generation. A
+crash before that leaves files that the next start deletes; a crash after it, the new generation.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from scurry.checkpoint.directory import Generation, JobDirectory
+from scurry.checkpoint.epochs import rescaled
+from scurry.checkpoint.initial_state import InitialState, ShareWriter
+from scurry.checkpoint.log_files import LogFiles, slot_log, slot_runs
+from scurry.common.fault_points import fault_point
+from scurry.engine.planner import deal_again
+from scurry.engine.spark.routes import route_values
+from scurry.engine.spark.session import query_session
+from scurry.engine.spark.worker import JobPayload, local_root
+from scurry.runtime.report import decode_report
+from scurry.runtime.rescaling import rescale_stage, rule_of
+from scurry.runtime.specs import JobSpec
+from scurry.state.codecs.schemas import Renumbering
+from scurry.state.journal import Head, decode_head
+from scurry.state.rescaling import Deal, Gathered, Splitter
+from scurry.state.slot_records import large_groups
+
+_SUMMARY = "origin int, gathered binary"
+_SUMMARY_ARROW = pa.schema([("origin", pa.int32()), ("gathered", pa.binary())])
+_gathered = msgspec.msgpack.Decoder(Gathered)
+#: Journal entries that a task holds at a time; each has up to some megabytes.
+_ENTRIES_AT_ONCE = "4"
+
+
+def rescale(
+    session: SparkSession, directory: JobDirectory, job: JobSpec, payload: JobPayload
+) -> None:
+    """Make a generation for the parallelism of ``job`` out of the last committed micro-batch, and
+    put it into force; ``payload`` brings the job's classes to the workers."""
+    made = directory.draft(job)
+    before, last = directory.durable()
+    if last >= 0:
+        _deal_out_state(session, directory, before, made, job, payload)
+    _carry_over(directory, made, job)
+    fault_point("rescaling")
+    directory.switch_to(made)
+    fault_point("rescaled")
+    local = Path(local_root(job.local_root)) / directory.identity.checkpoint_id
+    shutil.rmtree(local, ignore_errors=True)
+
+
+def _carry_over(directory: JobDirectory, made: Generation, job: JobSpec) -> None:
+    """Take along where the sources stand, and a plan that may have been executed already."""
+    epoch = directory.last_epoch()
+    if epoch is not None:
+        directory.write_epoch_of(made, rescaled(epoch, job))
+    pending = directory.pending_plan(made.first - 1)
+    if pending is not None:
+        batch, planned = pending
+        after = rescaled(planned, job)
+        tasks = deal_again(directory.tasks_of_plan(batch), job, after)
+        directory.write_plan_of(made, batch, tasks, after)
+
+
+def _deal_out_state(
+    session: SparkSession,
+    directory: JobDirectory,
+    before: Generation,
+    made: Generation,
+    job: JobSpec,
+    payload: JobPayload,
+) -> None:
+    own = query_session(session, before.parallelism)
+    own.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", _ENTRIES_AT_ONCE)
+    deal = Deal(job.parallelism, job.max_parallelism, made.operators, rule_of)
+    checkpoint = str(directory.home_of(before) / "spark")
+    state = str(directory.home_of(made) / "state")
+    slots = {route: slot for slot, route in enumerate(route_values(before.parallelism))}
+    for operator in range(len(job.stages)):
+        heads: dict[int, Head] = {
+            slots[row.key.slot]: decode_head(bytes(row.value.content))
+            for row in _state(own, checkpoint, operator, "head").collect()
+        }
+        stage = decode_report(next(iter(heads.values())).notes)["stage"]
+        log = _state(own, checkpoint, operator, "log").selectExpr(
+            "key.slot as route", "user_map_key.seq as seq", "user_map_value.content as content"
+        )
+        home = str(directory.home_of(before))
+        task = _SplitTask(payload, deal, slots, state, stage, home, heads)
+        starts = rescale_stage(heads, partial(_split, log, task), deal, before.operators)
+        for slot, start in enumerate(starts):
+            InitialState(state, stage, slot).write_start(start)
+
+
+def _state(session: SparkSession, checkpoint: str, operator: int, variable: str) -> DataFrame:
+    """What a state variable of a stage held after the last committed micro-batch."""
+    reader = session.read.format("statestore").option("stateVarName", variable)
+    return reader.option("operatorId", operator).load(checkpoint)
+
+
+def _split(
+    log: DataFrame, task: _SplitTask, renumbering: Mapping[int, Renumbering]
+) -> dict[int, Gathered]:
+    """Have Spark deal out the journals of a stage."""
+    ordered = log.sortWithinPartitions("route", "seq")
+    done = ordered.mapInArrow(partial(task, dict(renumbering)), _SUMMARY).collect()
+    return {row.origin: _gathered.decode(bytes(row.gathered)) for row in done}
+
+
+class _SplitTask:
+    """What Spark runs on each partition of the journals."""
+
+    def __init__(
+        self,
+        payload: JobPayload,
+        deal: Deal,
+        slots: dict[int, int],
+        state: str,
+        stage: int,
+        home: str,
+        heads: dict[int, Head],
+    ) -> None:
+        self._payload = payload
+        self._deal = deal
+        self._slots = slots
+        self._state = state
+        self._stage = stage
+        self._home = home
+        self._heads = heads
+
+    def __call__(
+        self, renumbering: Mapping[int, Renumbering], batches: Iterable[pa.RecordBatch]
+    ) -> Iterator[pa.RecordBatch]:
+        # keys of users' classes are unpickled
+        self._payload.load()
+        entries = _entries(batches)
+        entry = next(entries, None)
+        while entry is not None:
+            route, origin = entry[0], self._slots[entry[0]]
+            with ExitStack() as files:
+                writers = [
+                    files.enter_context(
+                        ShareWriter(InitialState(self._state, self._stage, slot), str(origin))
+                    )
+                    for slot in range(self._deal.slots)
+                ]
+                write = partial(_append, writers)
+                head, numbers = self._heads[origin], renumbering.get(origin)
+                kept = LogFiles(slot_log(self._home, self._stage, origin))
+                splitter = Splitter(origin, self._deal, write, numbers, head.counts)
+                while entry is not None and entry[0] == route:
+                    splitter.take(entry[1], kept.entry(entry[2]))
+                    entry = next(entries, None)
+                for group in large_groups(head, slot_runs(self._home, self._stage, origin)):
+                    splitter.take_group(group)
+                splitter.finish()
+            gathered = msgspec.msgpack.encode(splitter.gathered)
+            yield pa.RecordBatch.from_pydict(
+                {"origin": [origin], "gathered": [gathered]}, schema=_SUMMARY_ARROW
+            )
+
+
+def _append(writers: Sequence[ShareWriter], slot: int, blob: bytes) -> None:
+    writers[slot].append(blob)
+
+
+def _entries(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, int, bytes]]:
+    """Routes, numbers and entries, in order."""
+    for batch in batches:
+        for row in range(batch.num_rows):
+            route, seq, content = (batch.column(at)[row].as_py() for at in range(3))
+            yield route, seq, content

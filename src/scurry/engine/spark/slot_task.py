@@ -1,0 +1,29 @@
+"""What a :class:`StageHost` has a slot do: rows become envelopes, and envelopes rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql import Row
+
+from scurry.checkpoint.log_files import LogFiles, slot_log, slot_runs
+from scurry.engine.spark.spark_journal import SparkJournal
+from scurry.engine.spark.worker import JobPayload, run_host
+from scurry.runtime.envelope import Envelope
+
+_FIELDS = Envelope._fields
+_EnvelopeRow = Row(*_FIELDS)
+
+
+def run_slot(
+    payload: JobPayload, stage: int, route: int, rows: Iterator[Row], head: Any, log: Any
+) -> Iterator[Row]:
+    """The slot behind ``route`` in one micro-batch; ``head`` and ``log`` are Spark's variables."""
+    routes = payload.routes
+    slot = routes.index(route)
+    files = LogFiles(slot_log(payload.home, stage, slot), payload.files_above)
+    journal = SparkJournal(head, log, files, slot_runs(payload.home, stage, slot))
+    received = (Envelope(slot, *(row[name] for name in _FIELDS[1:])) for row in rows)
+    for envelope in run_host(payload, stage, slot, received, journal):
+        yield _EnvelopeRow(routes[envelope.slot % len(routes)], *envelope[1:])

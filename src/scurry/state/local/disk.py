@@ -1,0 +1,282 @@
+"""The local store: one LMDB per slot, beside the worker.
+
+LMDB is memory-mapped and safe to share between processes, so whichever Python worker of the host
+gets a slot next finds the slot's state where the last one left it. The store is a cache: it
+carries the lineage id of the commit it holds, and when that is not the lineage Spark believes in,
+or its files are not as they were left (:mod:`scurry.state.local.generations`), it is thrown away
+and rebuilt from the journal. Nothing is ever synced to disk; losing it costs a rebuild, never data.
+
+Records live under ``table-number + key``; a table is one named state of one operator. Keys longer
+than LMDB takes are replaced by their digest, the full key standing in the record.
+
+A tree rewrites a page for every record that changes. A table of which a micro-batch changes many
+records among very many is therefore better kept in runs (:mod:`scurry.state.slot_records`).
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import cast
+
+import lmdb
+
+from scurry.common.errors import JobError
+from scurry.state.journal import stored_key, stored_keys
+from scurry.state.local.generations import Generations, look
+from scurry.state.local.store import Commit, Store
+
+_LINEAGE = b"\x00lineage"
+#: the lineage of a store that two attempts at the same work have written to
+_TORN = b""
+_TABLE_NAMES = b"\x00table:"
+_FIRST_MAP_BYTES = 64 << 20
+#: Records of a store above which its tables may become runs, and the share of them, as so many to
+#: one, that a micro-batch has to change for it.
+RUNS_ABOVE = 200_000
+_RUNS_SHARE = 50
+#: A table with longer keys than this is kept here.
+_WIDEST = 96
+
+
+class LocalStore(Store):
+    """Records of one slot in LMDB, below the directory ``path``."""
+
+    path: Path
+
+    def __init__(self, path: Path, runs_above: int = RUNS_ABOVE) -> None:
+        self.path = path
+        self._runs_above = runs_above
+        self._numbers: dict[str, bytes] = {}
+        self._read: lmdb.Transaction | None = None
+        self._env: lmdb.Environment | None = None
+        self._generations = Generations(path)
+
+    def check(self) -> None:
+        """Start a micro-batch: have a store open whose files are as the last one left them, an
+        empty one if there is none."""
+        place = self._generations.trusted()
+        if place is None:
+            self.reset()
+        elif self._env is None or place != self._place:
+            self._switch(place)
+
+    def verify(self) -> None:
+        """Make sure that what was read since :meth:`begin` was not damaged meanwhile."""
+        seen, transaction = self._seen
+        now = look(self._place)
+        # files that were deleted can no longer be reached by anybody else
+        if now is not None and now != seen and self._last_transaction == transaction:
+            raise JobError(
+                f"The local state in {self.path} was changed by another program while a "
+                "micro-batch was reading it. The micro-batch has to be run again, on state "
+                "restored from the checkpoint; a restart strategy does that by itself."
+            )
+
+    def confirm(self) -> None:
+        """The micro-batch has ended well: what the files look like now is to be believed."""
+        self.end()
+        self._generations.seal(self._place)
+
+    def reset(self) -> None:
+        """Go on with an empty store. Processes that have the old one open keep it."""
+        self._generations.break_seal()
+        self._switch(self._generations.fresh())
+
+    def _switch(self, place: Path) -> None:
+        self._release()
+        self._numbers = {}
+        try:
+            self._env, self._place = _open(place), place
+        except lmdb.Error:
+            place = self._generations.fresh()
+            self._env, self._place = _open(place), place
+
+    def _release(self) -> None:
+        self.end()
+        if self._env is not None:
+            self._env.close()
+            self._env = None
+
+    @property
+    def _last_transaction(self) -> int:
+        return int(self._environment.info()["last_txnid"])
+
+    @property
+    def _environment(self) -> lmdb.Environment:
+        assert self._env is not None
+        return self._env
+
+    def begin(self) -> None:
+        """Start reading: everything read until :meth:`end` is of one instant."""
+        self.end()
+        if self._env is None:
+            self.check()
+        try:
+            self._read = self._environment.begin(buffers=False)
+        except lmdb.MapResizedError:
+            self._environment.set_mapsize(0)
+            self._read = self._environment.begin(buffers=False)
+        self._seen = (look(self._place), self._last_transaction)
+        self._numbers = {
+            name.decode(): number for name, number in _listed(self._read, _TABLE_NAMES)
+        }
+
+    def end(self) -> None:
+        """Stop reading."""
+        if self._read is not None:
+            self._read.abort()
+            self._read = None
+
+    def _reader(self) -> lmdb.Transaction:
+        if self._read is None:
+            self.begin()
+        assert self._read is not None
+        return self._read
+
+    def lineage(self) -> bytes | None:
+        """The lineage id of the commit this store holds, None for an empty store."""
+        found = self._reader().get(_LINEAGE)
+        return None if found is None else bytes(found)
+
+    def get(self, table: str, key: bytes) -> bytes | None:
+        """A record, None if there is none."""
+        number = self._numbers.get(table)
+        if number is None:
+            return None
+        found = self._reader().get(number + stored_key(key))
+        return None if found is None else bytes(found)
+
+    def get_many(self, table: str, keys: list[bytes]) -> list[bytes | None]:
+        """The records of many keys."""
+        number = self._numbers.get(table)
+        if number is None:
+            return [None] * len(keys)
+        get = cast(Callable[[bytes], bytes | None], self._reader().get)
+        return [get(number + key) for key in stored_keys(keys)]
+
+    def scan(self, table: str, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+        """Keys and records of a table in the order of their keys, from ``start`` on."""
+        transaction = self._reader()
+        number = self._numbers.get(table)
+        if number is not None:
+            yield from _listed(transaction, number, start)
+
+    def tables(self) -> list[str]:
+        """The names of all tables."""
+        self._reader()
+        return list(self._numbers)
+
+    def outgrown_by(self, keys: list[bytes]) -> bool:
+        """Whether a table with changes at ``keys`` is better kept in runs."""
+        entries = self.entries
+        return (
+            entries >= self._runs_above
+            and len(keys) * _RUNS_SHARE >= entries
+            and max(map(len, keys), default=0) <= _WIDEST
+        )
+
+    @property
+    def entries(self) -> int:
+        """How many records there are, in all tables."""
+        bookkeeping = 1 + len(self._numbers)
+        return max(0, int(self._environment.stat()["entries"]) - bookkeeping)
+
+    @property
+    def size(self) -> int:
+        """How many bytes the records take on disk, bookkeeping included, free pages not."""
+        found = self._environment.stat()
+        pages = found["branch_pages"] + found["leaf_pages"] + found["overflow_pages"]
+        return int(pages * found["psize"])
+
+    def apply(self, commit: Commit) -> bool:
+        """Write all of ``commit`` in one transaction."""
+        self.end()
+        known = dict(self._numbers)
+        while True:
+            try:
+                return self._write(commit)
+            except lmdb.MapFullError:
+                self._numbers = dict(known)
+                self._environment.set_mapsize(self._environment.info()["map_size"] * 2)
+            except lmdb.MapResizedError:
+                self._environment.set_mapsize(0)
+
+    def _write(self, commit: Commit) -> bool:
+        with self._environment.begin(write=True) as txn:
+            if txn.get(_LINEAGE) != commit.base:
+                txn.put(_LINEAGE, _TORN)
+                return False
+            for table in commit.emptied:
+                if table in self._numbers:
+                    _remove_all(txn, self._numbers[table])
+            for table, keys, records in commit.changes:
+                _put_all(txn, self._number(txn, table), stored_keys(keys), records)
+            txn.put(_LINEAGE, commit.lineage)
+        return True
+
+    def _number(self, txn: lmdb.Transaction, table: str) -> bytes:
+        number = self._numbers.get(table)
+        if number is None:
+            name = _TABLE_NAMES + table.encode()
+            found = txn.get(name)
+            if found is None:
+                taken = max((int.from_bytes(n, "big") for n in self._numbers.values()), default=0)
+                found = (taken + 1).to_bytes(3, "big")
+                txn.put(name, found)
+            number = bytes(found)
+            self._numbers[table] = number
+        return number
+
+    def close(self, erase: bool = False) -> None:
+        """Release the store, and with ``erase`` delete its files."""
+        self._release()
+        if erase:
+            shutil.rmtree(self.path, ignore_errors=True)
+
+
+def _listed(
+    txn: lmdb.Transaction, prefix: bytes, start: bytes = b""
+) -> Iterator[tuple[bytes, bytes]]:
+    """Everything under ``prefix``, which is left out of the keys, from ``start`` on."""
+    with txn.cursor() as cursor:
+        if cursor.set_range(prefix + start):
+            for place, record in cursor:
+                key = bytes(place)
+                if not key.startswith(prefix):
+                    return
+                yield key[len(prefix) :], bytes(record)
+
+
+def _put_all(
+    txn: lmdb.Transaction, number: bytes, keys: list[bytes], records: Iterable[bytes | None]
+) -> None:
+    put, delete = txn.put, txn.delete
+    for key, record in zip(keys, records, strict=True):
+        if record is None:
+            delete(number + key)
+        else:
+            put(number + key, record)
+
+
+def _remove_all(txn: lmdb.Transaction, number: bytes) -> None:
+    with txn.cursor() as cursor:
+        there = cursor.set_range(number)
+        while there and bytes(cursor.key()).startswith(number):
+            there = cursor.delete()
+
+
+def _open(place: Path) -> lmdb.Environment:
+    return lmdb.open(
+        str(place),
+        map_size=_FIRST_MAP_BYTES,
+        sync=False,
+        metasync=False,
+        # elsewhere, writing through the map changes a file's time of change later than one writes
+        writemap=sys.platform == "linux",
+        meminit=False,
+        max_readers=64,
+        subdir=True,
+    )

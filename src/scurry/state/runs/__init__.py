@@ -1,0 +1,3 @@
+"""Runs: large tables as sorted, immutable files of the checkpoint."""
+
+from __future__ import annotations

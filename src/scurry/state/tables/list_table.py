@@ -1,0 +1,161 @@
+"""Lists: what is appended to a key in one micro-batch is one record.
+
+So appending never reads, and costs what was appended, however long the list is. Reading puts the
+records of a key together; a list found in many pieces is written back as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from scurry.state.codecs.records import RecordCodec, head_of
+from scurry.state.journal import Change, RecordReader, in_groups
+from scurry.state.states import ListState
+from scurry.state.tables.key_scope import KeyScope
+from scurry.state.tables.table import CACHE_ENTRIES, prefix_of, with_expired
+from scurry.state.tables.ttl import Sweeper
+
+_MANY_PIECES = 16
+
+
+class ListTable:
+    """One named list state of one operator in one slot."""
+
+    def __init__(
+        self,
+        name: str,
+        store: RecordReader,
+        max_parallelism: int,
+        epoch: Callable[[], int],
+        codec: RecordCodec | None = None,
+        sweeper: Sweeper | None = None,
+        cache: int = CACHE_ENTRIES,
+    ) -> None:
+        self.name = name
+        self.codec = RecordCodec(name) if codec is None else codec
+        self.sweeper = sweeper
+        self._cache = cache
+        self._store = store
+        self._max_parallelism = max_parallelism
+        self._epoch = epoch
+        self._whole: dict[Any, list[Any]] = {}
+        self._added: dict[Any, list[Any]] = {}
+        self._replaced: dict[Any, None] = {}
+        self._before: dict[Any, list[Any]] = {}
+
+    def add(self, key: Any, value: Any) -> None:
+        """Append to a key's list."""
+        self._added.setdefault(key, []).append(value)
+        whole = self._whole.get(key)
+        if whole is not None:
+            whole.append(value)
+
+    def replace(self, key: Any, values: list[Any]) -> None:
+        """Make ``values`` a key's list."""
+        self._replaced[key] = None
+        self._added[key] = list(values)
+        self._whole[key] = list(values)
+
+    def get(self, key: Any) -> list[Any]:
+        """A key's list."""
+        whole = self._whole.get(key)
+        if whole is None:
+            pieces = [self.codec.unpack_many(record) for _, record in self._pieces(key)]
+            whole = [value for piece in pieces for value in piece]
+            if not all(map(self.codec.fixed, whole)):
+                self._before[key] = [self.codec.pack_many((key,), piece) for piece in pieces]
+            whole.extend(self._added.get(key, ()))
+            self._whole[key] = whole
+            if len(pieces) > _MANY_PIECES:
+                self.replace(key, whole)
+        return self._whole[key]
+
+    def _pieces(self, key: Any) -> Iterator[tuple[bytes, bytes]]:
+        prefix = prefix_of(key, self._max_parallelism)
+        for address, record in self._store.scan(self.name, prefix):
+            if not address.startswith(prefix):
+                return
+            yield address, record
+
+    @in_groups
+    def changes(self) -> Iterator[Change]:
+        """What changed since the last commit, as bytes."""
+        return with_expired(self._changes(), self.sweeper)
+
+    def _changes(self) -> Iterator[Change]:
+        self._notice_changes_in_place()
+        for key in self._replaced:
+            for address, _ in self._pieces(key):
+                yield self.name, address, None
+        epoch = self._epoch().to_bytes(8, "big")
+        for key, values in self._added.items():
+            if values:
+                address = prefix_of(key, self._max_parallelism) + epoch
+                yield self.name, address, self.codec.pack_many((key,), values)
+
+    def _notice_changes_in_place(self) -> None:
+        """An element that was read and then changed is written, as it would be in memory."""
+        for key, before in self._before.items():
+            if key not in self._replaced:
+                added = len(self._added.get(key, ()))
+                stored = self._whole[key][: len(self._whole[key]) - added]
+                old = [value for piece in before for value in self.codec.unpack_many(piece)]
+                pack = self.codec.pack_many
+                if pack((key,), stored) != pack((key,), old):
+                    self.replace(key, self._whole[key])
+
+    def settle(self) -> None:
+        """After a commit: keep lists that nobody can change in place."""
+        if self.sweeper is not None and self.sweeper.take_found():
+            self.forget()
+        mutable = set(self._before)
+        for key, values in self._added.items():
+            if not all(map(self.codec.fixed, values)):
+                mutable.add(key)
+        self._added.clear()
+        self._replaced.clear()
+        self._before.clear()
+        if sum(map(len, self._whole.values())) > self._cache:
+            self._whole.clear()
+        for key in mutable:
+            self._whole.pop(key, None)
+
+    def forget(self) -> None:
+        """Drop everything held in memory."""
+        for held in (self._whole, self._added, self._replaced, self._before):
+            held.clear()
+
+    def items(self) -> Iterator[tuple[Any, list[Any]]]:
+        """All keys and lists, uncommitted changes included."""
+        keys: dict[Any, None] = {}
+        for _, record in self._store.scan(self.name):
+            keys[head_of(record)[0]] = None
+        for key in [*keys, *(key for key in self._added if key not in keys)]:
+            values = self.get(key)
+            if values:
+                yield key, list(map(self.codec.plain, values))
+
+
+class TableListState(ListState[Any]):
+    """The handle users hold."""
+
+    def __init__(self, table: ListTable, scope: KeyScope) -> None:
+        self._table = table
+        self._scope = scope
+
+    def get(self) -> list[Any]:
+        return list(self._table.get(self._scope.key))
+
+    def add(self, value: Any) -> None:
+        self._table.add(self._scope.key, value)
+
+    def add_all(self, values: list[Any]) -> None:
+        for value in values:
+            self._table.add(self._scope.key, value)
+
+    def update(self, values: list[Any]) -> None:
+        self._table.replace(self._scope.key, values)
+
+    def clear(self) -> None:
+        self._table.replace(self._scope.key, [])

@@ -1,0 +1,334 @@
+"""Tables: the decoded values of one named state, above the local store.
+
+Within a micro-batch a table answers reads from a dict and remembers what changed; at the commit it
+hands over the changes as bytes. A value that users could change in place (a list, a dataclass) is
+compared by its bytes at the commit, so that ``state.value().append(x)`` without ``update`` has the
+same effect however the input is cut into batches.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import chain, repeat
+from typing import Any
+
+import numpy as np
+
+from scurry.common.errors import KeyTypeError
+from scurry.common.key_forms import canonical
+from scurry.common.keys import form_of, stable_hash, stable_hash_int64
+from scurry.common.windows import TimeWindow, WindowKey
+from scurry.state.codecs.encoding import IMMUTABLE, decode, decode_key, encode
+from scurry.state.codecs.records import RecordCodec, head_of
+from scurry.state.journal import Change, Group, grouped, stored_key
+from scurry.state.slot_records import SlotRecords
+from scurry.state.states import ValueState
+from scurry.state.tables.key_scope import KeyScope
+from scurry.state.tables.ttl import Sweeper
+
+#: Stands for "not looked up yet"; None is a user's value meaning "nothing there".
+MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
+#: Decoded entries that a table keeps from one micro-batch to the next, unless told otherwise.
+CACHE_ENTRIES = 100_000
+_LONG_FORM = 300
+_SPAN = struct.Struct(">QQ")
+_BIAS = 1 << 63
+#: Keys that tell whether an operator reads, and micro-batches after which it is found out again.
+_LEARN_FROM, _LEARN_AGAIN = 1000, 64
+
+
+# typed, because a window key equals the plain tuple of its parts
+@lru_cache(maxsize=1 << 16, typed=True)
+def address(key: Any, max_parallelism: int) -> bytes:
+    """Where the records of ``key`` live in a table: its key group, then its canonical form."""
+    if type(key) is WindowKey:
+        return prefix_of(key, max_parallelism)
+    return (stable_hash(key) % max_parallelism).to_bytes(2, "big") + form_of(key)
+
+
+def addresses(keys: list[Any], max_parallelism: int) -> list[bytes]:
+    """:func:`address` of many keys; whole numbers are hashed as a column."""
+    if set(map(type, keys)) == {int}:
+        try:
+            groups = stable_hash_int64(np.array(keys, dtype=np.int64)) % np.uint64(max_parallelism)
+        except OverflowError:
+            return [address(key, max_parallelism) for key in keys]
+        prefixes = [group.to_bytes(2, "big") + b"i" for group in range(max_parallelism)]
+        return [
+            prefixes[group] + b"%d" % key for group, key in zip(groups.tolist(), keys, strict=True)
+        ]
+    return [address(key, max_parallelism) for key in keys]
+
+
+@lru_cache(maxsize=1 << 16, typed=True)
+def prefix_of(key: Any, max_parallelism: int) -> bytes:
+    """The beginning of the addresses of a key that has many records: no other key's begin so.
+
+    The addresses of a key's windows begin with that of the key, and lie in its key group."""
+    if type(key) is WindowKey:
+        form = window_form(key[1])
+        return prefix_of(key[0], max_parallelism) + len(form).to_bytes(2, "big") + form
+    form = form_of(key)
+    if len(form) > _LONG_FORM:
+        form = b"#" + hashlib.blake2b(form, digest_size=32).digest()
+    group = stable_hash(key) % max_parallelism
+    return group.to_bytes(2, "big") + len(form).to_bytes(2, "big") + form
+
+
+def window_form(window: Any) -> bytes:
+    """The canonical form of a window, in the order of windows where they are spans of time."""
+    if type(window) is TimeWindow:
+        try:
+            return _SPAN.pack(window[0] + _BIAS, window[1] + _BIAS)
+        except struct.error:
+            pass
+    try:
+        form = canonical(window)
+    except KeyTypeError:
+        form = b"p" + encode(window)
+    if len(form) <= _LONG_FORM // 2:
+        return form
+    return b"#" + hashlib.blake2b(form, digest_size=32).digest()
+
+
+def pack_record(key: Any, value: Any) -> bytes:
+    """A record holds its key too, so that tables can be listed and redistributed."""
+    encoded = encode(key)
+    return len(encoded).to_bytes(4, "big") + encoded + encode(value)
+
+
+def unpack_record(record: bytes) -> tuple[Any, Any]:
+    """Key and value of a record."""
+    end = 4 + int.from_bytes(record[:4], "big")
+    return decode_key(record[4:end]), decode(record[end:])
+
+
+class StateTable:
+    """One named state of one operator in one slot.
+
+    In memory are the entries used in the current micro-batch, and between micro-batches at most
+    ``cache`` of them. ``bulk`` says that :meth:`prefetch` is told the keys before they are read.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        store: SlotRecords,
+        max_parallelism: int,
+        codec: RecordCodec | None = None,
+        sweeper: Sweeper | None = None,
+        cache: int = CACHE_ENTRIES,
+        bulk: bool = False,
+    ) -> None:
+        self.name = name
+        if bulk:
+            store.bulky.add(name)
+        self.live: dict[Any, Any] = {}
+        self.dirty: dict[Any, None] = {}
+        self.codec = RecordCodec(name) if codec is None else codec
+        self.sweeper = sweeper
+        self._cache = cache
+        self._store = store
+        self._max_parallelism = max_parallelism
+        self._addresses: dict[Any, bytes] = {}
+        #: keys fetched in this micro-batch, in the order in which they came, and their addresses
+        self._asked: tuple[list[Any], list[bytes]] = [], []
+        self._mutable: dict[Any, bytes] = {}
+        #: whether most keys are read; None: to be found out by counting
+        self._habit: bool | None = None
+        self._rests = False
+        self._loads = self._fetched = self._handled = self._awaited = self._since = 0
+
+    def prefetch(self, keys: list[Any]) -> None:
+        """Bring the stored values of ``keys`` into :attr:`live` at once, if experience says that
+        most of them will be asked for."""
+        self._handled += len(keys)
+        always = self._store.in_runs(self.name)
+        if self._rests and not always:
+            return
+        missing = list(dict.fromkeys(keys))
+        if self.live:
+            missing = [key for key in missing if key not in self.live]
+        if self._habit is None and not always:
+            self._awaited += len(missing)
+        elif (self._habit or always) and missing:
+            self._fetched += len(missing)
+            where = addresses(missing, self._max_parallelism)
+            self._asked[0].extend(missing)
+            self._asked[1].extend(where)
+            records = self._store.get_many(self.name, where)
+            values = self.codec.unpack_all(records)
+            self.live.update(zip(missing, values, strict=True))
+            if not IMMUTABLE.issuperset(map(type, values)):
+                fixed = self.codec.fixed
+                for key, value, record in zip(missing, values, records, strict=True):
+                    if record is not None and not fixed(value):
+                        self._mutable[key] = record
+
+    def _address_all(self, keys: list[Any]) -> list[bytes]:
+        asked, where = self._asked
+        if keys == asked:
+            # as a rule a key is written to when it is met first
+            return where
+        self._remember_asked()
+        known = self._addresses
+        unknown = [key for key in keys if key not in known]
+        known.update(zip(unknown, addresses(unknown, self._max_parallelism), strict=True))
+        return list(map(known.__getitem__, keys))
+
+    def _remember_asked(self) -> None:
+        self._addresses.update(zip(*self._asked, strict=True))
+        self._asked = [], []
+
+    def _learn(self) -> None:
+        """Find out, now and then, whether the operator reads what it handles, and whether that
+        is in memory already."""
+        self._rests = (self._loads + self._fetched) * 8 < self._handled
+        if self._habit is None and self._awaited >= _LEARN_FROM:
+            self._habit, self._since = self._loads * 2 >= self._awaited, 0
+        elif self._habit is not None:
+            self._since += 1
+            if self._since >= _LEARN_AGAIN:
+                self._habit = None
+        self._loads = self._fetched = self._handled = self._awaited = 0
+
+    def load(self, key: Any) -> Any:
+        """The stored value of ``key`` (None if there is none), now in :attr:`live`."""
+        self._loads += 1
+        record = self._store.get(self.name, self._address(key))
+        value = None
+        if record is not None:
+            value = self.codec.unpack(record)
+            if not self.codec.fixed(value):
+                self._mutable[key] = record
+        self.live[key] = value
+        return value
+
+    def _address(self, key: Any) -> bytes:
+        found = self._addresses.get(key)
+        if found is None:
+            found = self._addresses[key] = address(key, self._max_parallelism)
+        return found
+
+    def changes(self) -> Iterator[Group]:
+        """What changed since the last commit, as bytes."""
+        keys, live = list(self.dirty), self.live
+        values = live.values() if keys == list(live) else map(live.__getitem__, keys)
+        records = self.codec.pack_all(keys, list(values))
+        written = self.name, self._address_all(keys), records
+        if self.sweeper is not None:
+            changes = zip(repeat(self.name), *written[1:], strict=False)
+            yield from grouped(with_expired(chain(changes, self._in_place()), self.sweeper))
+            return
+        if keys:
+            yield written
+        yield from grouped(self._in_place())
+
+    def _in_place(self) -> Iterator[Change]:
+        name, pack, live, where = self.name, self.codec.pack, self.live, self._address
+        for key, before in self._mutable.items():
+            if key not in self.dirty:
+                record = pack((key,), live[key])
+                if record != before:
+                    yield name, where(key), record
+
+    def settle(self) -> None:
+        """After a commit: keep what may be kept for the next batch."""
+        self._learn()
+        if self.sweeper is not None and self.sweeper.take_found():
+            self.forget()
+        if len(self.live) > self._cache:
+            self._keep_recent()
+        else:
+            self._remember_asked()
+            if len(self._addresses) > self._cache:
+                # values that could be changed in place are not kept, but their addresses were
+                self._addresses.clear()
+        self.dirty.clear()
+        self._mutable.clear()
+        for key in self._loose():
+            del self.live[key]
+
+    def _loose(self) -> list[Any]:
+        """Keys whose values somebody could change in place."""
+        if self.codec.stamped:
+            fixed = self.codec.fixed
+            return [k for k, v in self.live.items() if v is not None and not fixed(v)]
+        return [k for k, v in self.live.items() if type(v) not in IMMUTABLE]
+
+    def _keep_recent(self) -> None:
+        recent: Iterable[Any] = ()
+        if len(self.dirty) <= self._cache:
+            self._remember_asked()
+            recent = self.dirty
+        kept = [(key, self.live[key], self._addresses.get(key)) for key in recent]
+        self.live.clear()
+        self._addresses.clear()
+        self._asked = [], []
+        for key, value, where in kept:
+            self.live[key] = value
+            if where is not None:
+                self._addresses[key] = where
+
+    def forget(self) -> None:
+        """Drop everything decoded; the store below is asked again."""
+        self.live.clear()
+        self.dirty.clear()
+        self._addresses.clear()
+        self._asked = [], []
+        self._mutable.clear()
+
+    def items(self) -> Iterator[tuple[Any, Any]]:
+        """All keys and values, uncommitted changes included."""
+        plain = self.codec.plain
+        for _, record in self._store.scan(self.name):
+            key = head_of(record)[0]
+            if key not in self.live:
+                yield key, plain(self.codec.unpack(record))
+        for key, value in self.live.items():
+            if value is not None:
+                yield key, plain(value)
+
+
+def with_expired(changes: Iterator[Change], sweeper: Sweeper | None) -> Iterator[Change]:
+    """``changes``, and the removal of some records that have expired."""
+    return changes if sweeper is None else _and_expired(changes, sweeper)
+
+
+def _and_expired(changes: Iterator[Change], sweeper: Sweeper) -> Iterator[Change]:
+    written = set()
+    for change in changes:
+        written.add(stored_key(change[1]))
+        yield change
+    for where in sweeper.expired(len(written)):
+        if where not in written:
+            written.add(where)
+            yield sweeper.table, where, None
+
+
+class TableValueState(ValueState[Any]):
+    """The handle users hold: reads and writes the table at the current key."""
+
+    __slots__ = ("_dirty", "_live", "_scope", "_table")
+
+    def __init__(self, table: StateTable, scope: KeyScope) -> None:
+        self._table = table
+        self._scope = scope
+        self._live = table.live
+        self._dirty = table.dirty
+
+    def value(self) -> Any:
+        key = self._scope.key
+        value = self._live.get(key, MISSING)
+        return self._table.load(key) if value is MISSING else value
+
+    def update(self, value: Any) -> None:
+        key = self._scope.key
+        self._live[key] = value
+        self._dirty[key] = None
+
+    def clear(self) -> None:
+        self.update(None)

@@ -1,0 +1,191 @@
+"""A checkpoint that lost a file says which one."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from scurry.checkpoint.directory import JobDirectory
+from scurry.checkpoint.epochs import Epoch
+from scurry.checkpoint.initial_state import InitialState, ShareWriter
+from scurry.common.errors import StateError
+from scurry.datastream import StreamExecutionEnvironment
+from scurry.engine.spark.worker import JobPayload, run_ingress
+from scurry.runtime.ingress import TaskPlan
+from scurry.runtime.rescaling import SlotStart
+from scurry.runtime.specs import JobSpec
+from scurry.state.journal import MemoryJournal
+from scurry.testing import ListSink
+
+
+def job() -> JobSpec:
+    env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(2)
+    env.from_collection([1]).sink_to(ListSink())
+    return env._compile(None).spec
+
+
+def keyed_job(parallelism: int = 2, groups: int = 128, operators: int = 1, **own: int) -> JobSpec:
+    env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(parallelism)
+    env.set_max_parallelism(groups)
+    stream = env.from_collection([1]).uid("numbers")
+    for at in range(operators):
+        stream = stream.key_by(lambda n: n).map(lambda n: n).uid(f"map{at}")
+        if f"map{at}" in own:
+            stream.set_parallelism(own[f"map{at}"])
+    stream.sink_to(ListSink())
+    return env._compile(None).spec
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"groups": 64}, "with max parallelism 128, this job has 64. Run it with 128 again"),
+        ({"operators": 2}, "with number of stages 1, this job has 2. Run it with 1 again"),
+        (
+            {"operators": 2, "parallelism": 3},
+            "number of stages 1, this job has 2.*The parallelism is another one, too",
+        ),
+    ],
+)
+def test_what_is_fixed_by_a_checkpoint_cannot_change(
+    tmp_path: Path, changed: dict[str, int], message: str
+) -> None:
+    JobDirectory(str(tmp_path)).prepare(keyed_job())
+    with pytest.raises(StateError, match=message):
+        JobDirectory(str(tmp_path)).prepare(keyed_job(**changed))
+
+
+def test_parallelism_may_change_as_a_whole_or_of_one_operator(tmp_path: Path) -> None:
+    def fits(job: JobSpec) -> bool:
+        directory = JobDirectory(str(tmp_path))
+        directory.prepare(job)
+        return directory.generation.fits(job)
+
+    assert fits(keyed_job(operators=2))
+    assert fits(keyed_job(operators=2))
+    assert not fits(keyed_job(3, operators=2))
+    assert not fits(keyed_job(operators=2, map0=1))
+
+
+def commit(directory: JobDirectory, number: int) -> None:
+    commits = directory.home / "spark" / "commits"
+    commits.mkdir(parents=True, exist_ok=True)
+    (commits / str(number)).touch()
+
+
+def test_generations_follow_each_other(tmp_path: Path) -> None:
+    """Numbers go on rising; the generation before is kept until the new one has committed."""
+    directory = JobDirectory(str(tmp_path))
+    directory.prepare(keyed_job(2))
+    for batch in range(3):
+        directory.write_epoch(Epoch(batch, {}, []))
+        commit(directory, batch)
+    made = directory.draft(keyed_job(3))
+    assert made.first == 3
+    directory.write_epoch_of(made, Epoch(2, {}, []))
+    # a start that finds the draft of one that died goes on with the old generation
+    again = JobDirectory(str(tmp_path))
+    again.prepare(keyed_job(2))
+    assert again.generation.number == 0
+    assert not directory.home_of(made).exists()
+
+    directory.write_epoch_of(directory.draft(keyed_job(3)), Epoch(2, {}, []))
+    directory.switch_to(made)
+    directory = JobDirectory(str(tmp_path))
+    directory.prepare(keyed_job(3))
+    assert directory.generation == made
+    assert directory.initial_state == str(tmp_path / "generation-1" / "state")
+    epoch = directory.last_epoch()
+    assert epoch is not None
+    assert epoch.batch == 2
+    assert directory.committed(2)
+    assert not directory.committed(3)
+    # nothing committed yet: another change starts from the generation that has committed
+    assert directory.durable()[0].number == 0
+    directory.write_epoch(Epoch(3, {}, []))
+    commit(directory, 0)
+    assert directory.committed(3)
+    assert directory.durable() == (made, 3)
+    directory.write_epoch(Epoch(4, {}, []))
+    assert directory.initial_state == ""
+    assert sorted(place.name for place in tmp_path.iterdir()) == ["generation-1", "job.json"]
+    assert sorted(place.name for place in (tmp_path / "generation-1").iterdir()) == [
+        "epochs",
+        "plans",
+        "spark",
+    ]
+
+
+def test_a_garbled_identity(tmp_path: Path) -> None:
+    JobDirectory(str(tmp_path)).prepare(keyed_job())
+    (tmp_path / "job.json").write_bytes(b"{")
+    with pytest.raises(StateError, match=r"job\.json cannot be read .* the checkpoint is damaged"):
+        JobDirectory(str(tmp_path))
+
+
+def test_initial_state_that_was_deleted_or_cut_short(tmp_path: Path) -> None:
+    state = InitialState(str(tmp_path), 1, 0)
+    with pytest.raises(StateError, match=r"1/0/start, state that was to be .*somebody has deleted"):
+        state.fill(MemoryJournal())
+    state.write_start(SlotStart(7, b"notes", b"last"))
+    with ShareWriter(state, "2") as share:
+        share.append(b"first")
+    journal = MemoryJournal()
+    head = state.fill(journal)
+    assert (head.first, head.next, head.notes) == (7, 9, b"notes")
+    assert journal.entries == {7: b"first", 8: b"last"}
+    (state.place / "2").write_bytes((state.place / "2").read_bytes()[:-1])
+    with pytest.raises(StateError, match=r"1/0/2, .* cannot be read: it ends too early"):
+        state.fill(MemoryJournal())
+
+
+def test_a_lost_plan(tmp_path: Path) -> None:
+    directory = JobDirectory(str(tmp_path))
+    directory.prepare(job())
+    payload = JobPayload(job(), "id", [0, 1], str(directory.plans))
+    with pytest.raises(StateError, match=r"plan of micro-batch 3 is missing from .*000000003"):
+        list(run_ingress(payload, 3, 0))
+
+
+def test_a_task_without_a_share_of_the_plan_reads_nothing(tmp_path: Path) -> None:
+    directory = JobDirectory(str(tmp_path))
+    directory.prepare(job())
+    directory.write_plan(3, [TaskPlan(3, 0, 1, 0, [])], Epoch(3, {}, []))
+    payload = JobPayload(job(), "id", [0, 1], str(directory.plans))
+    assert list(run_ingress(payload, 3, 1)) == []
+
+
+def test_a_lost_epoch(tmp_path: Path) -> None:
+    directory = JobDirectory(str(tmp_path))
+    directory.prepare(job())
+    (tmp_path / "spark" / "commits").mkdir(parents=True)
+    (tmp_path / "spark" / "commits" / "7").touch()
+    with pytest.raises(StateError, match=r"committed micro-batch 7, but 7\.json is missing"):
+        directory.last_epoch()
+
+
+def test_a_garbled_epoch_or_plan(tmp_path: Path) -> None:
+    directory = JobDirectory(str(tmp_path))
+    directory.prepare(job())
+    (tmp_path / "spark" / "commits").mkdir(parents=True)
+    (tmp_path / "spark" / "commits" / "7").touch()
+    epoch = tmp_path / "epochs" / "7.json"
+    epoch.write_bytes(b"{")
+    with pytest.raises(StateError, match=re.escape(f"{epoch} cannot be read")):
+        directory.last_epoch()
+    plan = directory.plans / "000000008"
+    plan.mkdir()
+    with pytest.raises(StateError, match=re.escape(f"{plan / '_after.json'} cannot be read")):
+        directory.pending_plan(7)
+
+
+def test_a_checkpoint_of_another_format_is_refused(tmp_path: Path) -> None:
+    JobDirectory(str(tmp_path)).prepare(job())
+    marker = tmp_path / "job.json"
+    described = json.loads(marker.read_bytes())
+    marker.write_text(json.dumps({**described, "version": 3}))
+    with pytest.raises(StateError, match="has format 3; this version of Scurry reads and writes"):
+        JobDirectory(str(tmp_path))
