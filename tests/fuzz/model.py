@@ -232,7 +232,7 @@ def _window(step: Step, stream: Stream) -> Result:
         sensitive = sensitive or not stream.on_time
     if not _decided(stream) or (sensitive and not certain):
         return None
-    if session and not stream.ordered and _touching(stream, step["assigner"][1]):
+    if session and not stream.ordered and _touching(stream, step):
         return None
     if step["function"] == "sum" and stream.shape not in ("tuple", "typed tuple", "typed row"):
         return None
@@ -247,11 +247,15 @@ def _window(step: Step, stream: Stream) -> Result:
     return made.but(shape=stream.shape if kept else step["shape"], aside=aside)
 
 
-def _touching(stream: Stream, gap: int) -> bool:
+def _touching(stream: Stream, step: Step) -> bool:
     """Whether sessions would begin just where others end: they are one if the later record comes
     before the watermark that ends the earlier session, and two if it comes after that."""
-    moments = {(e.record[0], e.ts) for e in stream.elements if e.ts is not None}
-    return any((k, ts + gap) in moments for k, ts in moments)
+    moments = {
+        (0 if step["all"] else element.record[0], element.ts)
+        for element in stream.elements
+        if element.ts is not None
+    }
+    return any((k, ts + step["assigner"][1]) in moments for k, ts in moments)
 
 
 def _connect(step: Step, left: Stream, right: Stream) -> Result:

@@ -147,13 +147,17 @@ class InputGate:
         caps = np.full(whole.size + 1, MAX_WATERMARK, dtype=np.int64)
         if quiet:
             caps[0] = min(quiet)
+        counted = np.array([self._counts(name) for name in channels])
         for at, name in enumerate(channels):
-            if not self._counts(name):
-                continue
-            last = int(np.flatnonzero(owners == at)[-1])
-            end = after.get(name, int(own[last]))
-            caps[last + 1] = min(int(caps[last + 1]), end)
-        combined = np.minimum(own, np.minimum.accumulate(caps)[:-1])
+            if counted[at]:
+                last = int(np.flatnonzero(owners == at)[-1])
+                end = after.get(name, int(own[last]))
+                caps[last + 1] = min(int(caps[last + 1]), end)
+        # where records of several partitions were merged before, the watermark of a record is lower
+        # than its place: it holds back what stands before it, too
+        waited_for = np.where(counted[owners], own, MAX_WATERMARK) if counted.any() else own
+        coming = np.minimum.accumulate(waited_for[::-1])[::-1]
+        combined = np.minimum(coming, np.minimum.accumulate(caps)[:-1])
         marks = np.maximum.accumulate(np.maximum(combined, self.current))
         # a stream without event time beside one that has ended stays without
         if whole.wm is not None or marks[-1] > MIN_WATERMARK:

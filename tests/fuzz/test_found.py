@@ -1,0 +1,43 @@
+"""Programs that once went wrong, as the random programs that found them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.fuzz.check import check
+from tests.fuzz.generate import Case
+from tests.fuzz.model import apply
+from tests.fuzz.steps import Program, Run, Step
+from tests.fuzz.streams import Stream
+
+PROGRAMS: dict[str, list[Step]] = {
+    # the records of two partitions were merged, and their watermark is that of the slower one: it
+    # has to hold back the other input, too
+    "a stream of merged partitions meets another one": [
+        Step("source", (), {"kind": "collection", "shape": "tuple", "strategy": ("bounded", 0),
+                            "partitions": [[(0, 1, 0), (0, 1, 1)]]}),
+        Step("source", (), {"kind": "partitions", "shape": "tuple", "strategy": ("bounded", 0),
+                            "partitions": [[(0, 2, 0), (0, 2, 1)],
+                                           [(0, 0, 2), (0, 0, 3), (0, 0, 4)]],
+                            "ends": False, "idleness": 0}),
+        Step("move", (1,), {"how": "rebalance", "parallelism": None}),
+        Step("connect", (2, 0), {"key": "int", "shape": "tuple"}),
+    ],
+}  # fmt: skip
+RUNS = [Run(), Run(cuts=(1,)), Run(parallelism=2, cuts=(1, 2))]
+
+
+def case(steps: list[Step]) -> Case:
+    """The program with one sink, behind its last step."""
+    streams: list[Any] = []
+    for step in steps:
+        streams.append(apply(step, streams))
+        assert isinstance(streams[-1], Stream)
+    return Case(Program(tuple(steps), (len(steps) - 1,)), tuple(streams))
+
+
+@pytest.mark.parametrize("run", RUNS, ids=repr)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_found(name: str, run: Run) -> None:
+    check(case(PROGRAMS[name]), run)
