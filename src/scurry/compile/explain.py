@@ -31,7 +31,7 @@ def explain(job: CompiledJob) -> str:
     drawn: set[Operator] = set()
     for node in job.graph.operators:
         if isinstance(node, Source):
-            _draw(job, node, None, "", lines, drawn)
+            _draw(job, node, lines, drawn)
     if any(_unnamed(node) for node in job.graph.operators):
         lines.append(_WHY)
     return "\n".join(lines)
@@ -70,21 +70,20 @@ def describe_plan(job: CompiledJob) -> str:
     return json.dumps(whole, indent=2)
 
 
-def _draw(
-    job: CompiledJob,
-    node: Operator,
-    edge: Edge | None,
-    indent: str,
-    lines: list[str],
-    drawn: set[Operator],
-) -> None:
-    again = node in drawn
-    lines.append(f"{indent}{_arrow(edge)}{_describe(job, node)}{' (see above)' if again else ''}")
-    if again:
-        return
-    drawn.add(node)
-    for onward in (e for e in job.layout.edges if e.producer is node):
-        _draw(job, onward.consumer, onward, indent + "   ", lines, drawn)
+def _draw(job: CompiledJob, source: Operator, lines: list[str], drawn: set[Operator]) -> None:
+    """Draw a source and all that it feeds, depth first, however long the chains are."""
+    onward: dict[Operator, list[Edge]] = {}
+    for each in job.layout.edges:
+        onward.setdefault(each.producer, []).append(each)
+    pending: list[tuple[Operator, Edge | None, str]] = [(source, None, "")]
+    while pending:
+        node, edge, indent = pending.pop()
+        again = " (see above)" if node in drawn else ""
+        lines.append(f"{indent}{_arrow(edge)}{_describe(job, node)}{again}")
+        if not again:
+            drawn.add(node)
+            below = [(e.consumer, e, indent + "   ") for e in onward.get(node, ())]
+            pending.extend(reversed(below))
 
 
 def _arrow(edge: Edge | None) -> str:

@@ -52,11 +52,14 @@ class Transformation:
     def declared_type(self) -> TypeInformation | None:
         """The type of the elements if the program or the source says it, here or further up; None
         if it was read from an annotation."""
-        if self.declared or not self.inputs or self.kind is SideOutput:
-            return self.type_info
-        passed = (step for step in self.inputs if step.type_info is self.type_info)
-        step = next(passed, None)
-        return None if step is None else step.declared_type()
+        if self.type_info is None:
+            return None
+        step: Transformation | None = self
+        while step is not None:
+            if step.declared or not step.inputs or step.kind is SideOutput:
+                return self.type_info
+            step = next((one for one in step.inputs if one.type_info is self.type_info), None)
+        return None
 
     def set_name(self, name: str) -> None:
         """Name the step for people."""
@@ -102,12 +105,20 @@ def freeze(
     """Plan nodes for ``ends`` and everything before them; a shared step becomes a shared node.
     Where a step's own output is read, the step that ``instead`` has for it takes its place."""
     made: dict[Transformation, Node] = {}
-
-    def node(step: Transformation) -> Node:
+    ends = list(ends)
+    pending = ends[::-1]
+    while pending:
+        step = pending[-1]
+        inputs = inputs_of(step, instead or {})
+        waiting = [source for source in inputs if source not in made]
+        if waiting:
+            pending.extend(reversed(waiting))
+            continue
+        pending.pop()
         if step not in made:
             made[step] = step.kind(
                 name=step.name,
-                inputs=tuple(map(node, inputs_of(step, instead or {}))),
+                inputs=tuple(made[source] for source in inputs),
                 uid=step.uid,
                 parallelism=step.parallelism,
                 max_parallelism=step.max_parallelism,
@@ -120,9 +131,7 @@ def freeze(
                 named=step.named,
                 **step.fields,
             )
-        return made[step]
-
-    return [node(end) for end in ends]
+    return [made[end] for end in ends]
 
 
 def inputs_of(

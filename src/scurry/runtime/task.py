@@ -6,6 +6,7 @@ records for, form one task. One instance of each runs per task and slot.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,6 +21,9 @@ from scurry.runtime.report import encode_report
 from scurry.runtime.router import Router
 from scurry.runtime.sinks import SinkOperator
 from scurry.runtime.specs import JobSpec, OperatorSpec, SourceSpec, Wire
+
+#: Calls within calls that an operator of a chain takes, at most, and those outside the chain.
+_FRAMES, _FRAMES_BESIDE = 8, 1000
 
 
 @dataclass
@@ -40,6 +44,9 @@ class Task:
     """
 
     def __init__(self, job: JobSpec, context: TaskContext) -> None:
+        # operators are made, and batches handed down their chain, by calls within calls
+        needed = _FRAMES * len(job.operators) + _FRAMES_BESIDE
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), needed))
         self.job = job
         self.context = context
         self.operators: dict[str, Operator] = {}
@@ -108,7 +115,8 @@ class Task:
         self, sender: OperatorSpec | SourceSpec, tag: str, wire: Wire, copy: int
     ) -> Consumer:
         if wire.partitioning is None:
-            return partial(self._operator(wire.target).process, port=wire.port)
+            process = self._operator(wire.target).process
+            return partial(process, port=wire.port) if wire.port else process
         router = Router(sender, wire, self.job, self.context, tag, copy)
         self._routers.setdefault(sender.uid, []).append(router)
         return router.send

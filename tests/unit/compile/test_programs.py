@@ -234,3 +234,14 @@ def test_an_operator_of_a_lower_parallelism_does_not_hold_back_time() -> None:
     )
     sums = collect_local(windows.reduce(lambda a, b: (a[0], a[1] + b[1])), cuts=1)
     assert sorted(sums) == sorted(events)
+
+
+def test_a_chain_of_a_thousand_operators() -> None:
+    """Longer than Python's stack would allow, from the building of the program to its records."""
+    env = environment(1)
+    stream = env.from_collection([1, 2])
+    for _ in range(1000):
+        stream = stream.map(lambda number: number + 1)
+    stream.print()
+    assert env.explain().count("Map") == 1000
+    assert collect_local(stream) == [1001, 1002]
