@@ -7,6 +7,7 @@ a surprise and keeps its traceback, without the frames of the launcher above the
 
 from __future__ import annotations
 
+import signal
 import sys
 import traceback
 from collections.abc import Iterator
@@ -22,10 +23,13 @@ def readable_failures(script: Path | None = None, *, full: bool = False) -> Iter
     """Run the body; on an exception print it to standard error and exit with code 1.
 
     ``script`` is the user's file, if there is one. With ``full`` a traceback is printed for
-    Scurry's own errors too. ``SystemExit`` and ``KeyboardInterrupt`` pass through.
+    Scurry's own errors too. ``SystemExit`` passes through; Ctrl-C ends the command with the exit
+    code that shells know.
     """
     try:
         yield
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
     except Exception as error:
         from scurry.common.errors import ScurryError
 

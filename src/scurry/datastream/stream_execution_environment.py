@@ -37,6 +37,7 @@ from scurry.datastream.execution_mode import RuntimeExecutionMode
 from scurry.datastream.job_settings import JobSettings
 from scurry.datastream.plain_stream import DataStream
 from scurry.datastream.transformation import Transformation, freeze, inputs_of
+from scurry.engine.interruption import interruptible
 from scurry.functions.dead_letters import FAIL, POLICIES
 from scurry.functions.history import CHOICES, REFUSE
 from scurry.functions.source import Source
@@ -225,13 +226,15 @@ class StreamExecutionEnvironment(JobSettings):
             self._sinks.remove(step)
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
-        """Run the program to its end; for unbounded sources that is until it is interrupted."""
+        """Run the program to its end; for unbounded sources that is until it is interrupted.
+
+        Ctrl-C and SIGTERM end it after the micro-batch under way
+        (:mod:`scurry.engine.interruption`)."""
         client = self.execute_async(job_name)
-        try:
-            return client.result()
-        except KeyboardInterrupt:
-            client.cancel().result()
-            raise
+        with interruptible(self._name_of(job_name), client.cancel) as interruption:
+            result = client.result()
+        interruption.conclude()
+        return result
 
     def execute_async(self, job_name: str | None = None) -> JobClient:
         """Start the program and return at once."""
@@ -270,9 +273,12 @@ class StreamExecutionEnvironment(JobSettings):
     def _compile(
         self, job_name: str | None, more_sinks: Sequence[Transformation] = ()
     ) -> CompiledJob:
-        name = job_name or str(self._configuration.get_string("pipeline.name", "Scurry job"))
+        name = self._name_of(job_name)
         graph = Graph.of(name, freeze([*self._sinks, *more_sinks], self._cached_steps()))
         return compile_job(graph, self._settings())
+
+    def _name_of(self, job_name: str | None) -> str:
+        return job_name or str(self._configuration.get_string("pipeline.name", "Scurry job"))
 
     def _cached_steps(self) -> dict[Transformation, Transformation]:
         """The steps whose records are kept, with the sources that read them."""
