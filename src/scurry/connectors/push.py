@@ -77,6 +77,8 @@ class Spool:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.directory = directory
         self._lock = threading.Lock()
+        #: how many bytes of the file that grows were written whole
+        self._whole: dict[str, int] = {}
         for path in directory.glob("*.jsonl"):
             _cut_off_half_a_line(path)
 
@@ -85,21 +87,27 @@ class Spool:
         return sorted(path.name for path in self.directory.glob("*.jsonl"))
 
     def append(self, lines: bytes) -> None:
-        """Write lines; when this returns they are on disk."""
+        """Write lines; when this returns they are on disk. If it fails, on a full disk for example,
+        nothing of them is ever read, and the next lines do not continue half of them."""
         with self._lock:
             names = self.names()
             path = self.directory / (names[-1] if names else f"{0:012d}.jsonl")
             if path.exists() and path.stat().st_size >= _SPOOL_BYTES:
                 path = self.directory / f"{int(path.stem) + 1:012d}.jsonl"
+            whole = self._whole.get(path.name)
+            if whole is not None and whole != path.stat().st_size:
+                os.truncate(path, whole)
             with path.open("ab") as file:
+                self._whole = {path.name: file.tell()}
                 file.write(lines)
                 file.flush()
                 os.fsync(file.fileno())
+            self._whole = {path.name: path.stat().st_size}
 
     def size(self, name: str) -> int:
         """How far a spool file may be read."""
         with self._lock:
-            return (self.directory / name).stat().st_size
+            return self._whole.get(name, (self.directory / name).stat().st_size)
 
     def delete_before(self, name: str) -> None:
         """Delete the spool files older than ``name``."""
@@ -151,7 +159,8 @@ class _Handler(BaseHTTPRequestHandler):
         if not hmac.compare_digest(given, b"Bearer " + self.token):
             self._answer(401, "send the header Authorization: Bearer <token>")
             return
-        size = int(self.headers.get("Content-Length") or 0)
+        length = self.headers.get("Content-Length") or ""
+        size = int(length) if length.isdecimal() else 0
         if not 0 < size <= _MOST_BYTES:
             self._answer(413, f"send between 1 and {_MOST_BYTES} bytes, with Content-Length")
             return
@@ -163,8 +172,14 @@ class _Handler(BaseHTTPRequestHandler):
         except msgspec.DecodeError as failure:
             self._answer(400, f"not the JSON that was expected: {failure}")
             return
-        if records:
-            self.spool.append(lines)
+        try:
+            if records:
+                self.spool.append(lines)
+        except OSError as failure:
+            self._answer(
+                503, f"the records could not be kept ({failure.strerror}): send them again"
+            )
+            return
         self._answer(200, f"{len(records)} records accepted")
 
     def _answer(self, status: int, text: str) -> None:

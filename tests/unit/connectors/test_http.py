@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import pickle
+import resource
 import threading
 import urllib.error
 import urllib.request
@@ -203,6 +204,23 @@ def test_half_a_record_of_a_crash_is_cut_off(tmp_path: Path) -> None:
     (tmp_path / "000000000000.jsonl").write_bytes(b"1\n2")
     Spool(tmp_path).append(b"3\n")
     assert (tmp_path / "000000000000.jsonl").read_bytes() == b"1\n3\n"
+
+
+def test_a_full_disk_loses_nothing_that_was_accepted(pushed: Pushed) -> None:
+    """A record of which only half could be written is not accepted, nor glued to the next one."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    assert post(pushed.port, b'"first"')[0] == 200
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, before[1]))
+    try:
+        status, told = post(pushed.port, json.dumps("x" * 300_000).encode())
+        assert status == 503
+        assert "could not be kept (File too large): send them again" in told
+        assert pushed.step() == ["first"]
+        assert post(pushed.port, b'"second"')[0] == 200
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert post(pushed.port, b'"third"')[0] == 200
+    assert pushed.step() == ["second", "third"]
 
 
 def test_what_a_push_source_refuses(tmp_path: Path, pushed: Pushed) -> None:
