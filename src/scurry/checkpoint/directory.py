@@ -30,12 +30,14 @@ from __future__ import annotations
 import os
 import shutil
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from scurry.checkpoint.claims import Standing
 from scurry.checkpoint.epochs import Epoch, decode_epoch
+from scurry.checkpoint.ledger import standing_of
 from scurry.common.errors import ConfigurationError, StateError
 from scurry.runtime.ingress import TaskPlan, decode_plan, encode_plan, plan_file
 from scurry.runtime.specs import JobSpec
@@ -166,16 +168,7 @@ class JobDirectory:
 
     def standing(self) -> Standing | None:
         """Where the checkpoint stands, None if there is none yet."""
-        epoch = self.last_epoch() if self._marker.exists() else None
-        last = -1 if epoch is None else epoch.batch
-        pending = self.pending_plan(last)
-        if pending is not None:
-            # what it does not know of states, because they are written by its own micro-batch,
-            # is not there either
-            epoch = pending[1]
-        if epoch is None:
-            return None
-        return Standing(str(self.root), epoch, last + 1, pending is not None)
+        return standing_of(self, str(self.root)) if self._marker.exists() else None
 
     def check(self, job: JobSpec) -> None:
         """Raise :class:`StateError` if what is there does not fit ``job``, not even after it has
@@ -259,12 +252,12 @@ class JobDirectory:
         self._write_identity()
         self.sweep()
 
-    def write_plan(self, batch: int, tasks: list[TaskPlan], after: Epoch) -> None:
+    def write_plan(self, batch: int, tasks: Sequence[TaskPlan], after: Epoch) -> None:
         """Write the plan of micro-batch ``batch`` down, all at once."""
         self.write_plan_of(self.generation, batch, tasks, after)
 
     def write_plan_of(
-        self, generation: Generation, batch: int, tasks: list[TaskPlan], after: Epoch
+        self, generation: Generation, batch: int, tasks: Sequence[TaskPlan], after: Epoch
     ) -> None:
         """Write a plan down for a generation that may not be in force yet."""
         home = self.home_of(generation)
@@ -277,7 +270,7 @@ class JobDirectory:
         (draft / "_after.json").write_bytes(msgspec.json.encode(after))
         draft.rename(place)
 
-    def revise_plan(self, batch: int, tasks: list[TaskPlan]) -> None:
+    def revise_plan(self, batch: int, tasks: Sequence[TaskPlan]) -> None:
         """Replace what tasks read in micro-batch ``batch``, task by task."""
         for task in tasks:
             _write(plan_file(str(self.plans), batch, task.task), encode_plan(task))

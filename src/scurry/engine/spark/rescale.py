@@ -20,14 +20,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from scurry.checkpoint.directory import Generation, JobDirectory
-from scurry.checkpoint.epochs import rescaled
 from scurry.checkpoint.initial_state import InitialState, ShareWriter
 from scurry.checkpoint.log_files import LogFiles, slot_log, slot_runs
 from scurry.common.fault_points import fault_point
-from scurry.engine.planner import deal_again
 from scurry.engine.spark.routes import route_values
 from scurry.engine.spark.session import query_session
 from scurry.engine.spark.worker import JobPayload, local_root
+from scurry.engine.standing import carry_over
 from scurry.runtime.report import decode_report
 from scurry.runtime.rescaling import rescale_stage, rule_of
 from scurry.runtime.specs import JobSpec
@@ -62,15 +61,11 @@ def rescale(
 
 def _carry_over(directory: JobDirectory, made: Generation, job: JobSpec) -> None:
     """Take along where the sources stand, and a plan that may have been executed already."""
-    epoch = directory.last_epoch()
-    if epoch is not None:
-        directory.write_epoch_of(made, rescaled(epoch, job))
-    pending = directory.pending_plan(made.first - 1)
-    if pending is not None:
-        batch, planned = pending
-        after = rescaled(planned, job)
-        tasks = deal_again(directory.tasks_of_plan(batch), job, after)
-        directory.write_plan_of(made, batch, tasks, after)
+    carried = carry_over(directory, job)
+    if carried.epoch is not None:
+        directory.write_epoch_of(made, carried.epoch)
+    if carried.planned is not None:
+        directory.write_plan_of(made, made.first, carried.tasks, carried.planned)
 
 
 def _deal_out_state(

@@ -151,9 +151,10 @@ class SparkJob:
                 home=str(self._directory.home),
             )
             attempt = Attempt(
-                self._session, spec, payload, self._directory, self._sinks, self.progress
+                *(self._session, Job(spec, self._sinks), payload, self._directory),
+                *(self.progress, self._max_records),
             )
-            attempt.run(self._max_records, self._trigger, self._stopping, self._teller.tell)
+            attempt.run(self._trigger, self._stopping, self._teller.tell)
             return True
         except BaseException as failure:
             pause = None if self._stopping.is_set() else self._restarts.after(failure)
