@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -71,11 +70,6 @@ def encode_plan(plan: TaskPlan) -> bytes:
 def decode_plan(content: bytes) -> TaskPlan:
     """The plan behind :func:`encode_plan`'s bytes."""
     return _plans.decode(content)
-
-
-def plan_file(plans: str, batch: int, task: int) -> Path:
-    """Where in the directory ``plans`` the plan of a task of a micro-batch lies."""
-    return Path(plans, f"{batch:09d}", str(task))
 
 
 class IngressTask:

@@ -122,7 +122,7 @@ class Attempt:
         writer = (
             frame.writeStream.queryName(f"{self._spec.name} {self._spec.run_id[:8]}")
             .foreachBatch(self._on_batch)
-            .option("checkpointLocation", self._directory.spark)
+            .option("checkpointLocation", self._directory.home.spark.as_uri())
         )
         if trigger is not None:
             writer = writer.trigger(processingTime=trigger)

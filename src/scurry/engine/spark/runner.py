@@ -32,7 +32,7 @@ from scurry.engine.spark.rescale import rescale
 from scurry.engine.spark.routes import route_values
 from scurry.engine.spark.session import query_session
 from scurry.engine.spark.worker import JobPayload, local_root
-from scurry.engine.waits import ProgressTeller, notes_beside
+from scurry.engine.waits import ProgressTeller
 
 
 class SparkJob:
@@ -58,8 +58,7 @@ class SparkJob:
         self._restarts = restarts or Restarts()
         self._temporary = directory is None
         self._directory = JobDirectory(directory or tempfile.mkdtemp(prefix="scurry-job-"))
-        notes = notes_beside(str(self._directory.plans))
-        self._teller = ProgressTeller(self.progress, notes, on_progress)
+        self._teller = ProgressTeller(self.progress, self._directory.home.waiting, on_progress)
         self._spec = replace(
             job.spec,
             run_id=uuid.uuid4().hex,
@@ -140,15 +139,14 @@ class SparkJob:
             spec = replace(self._spec, run_id=uuid.uuid4().hex)
             routes = route_values(spec.parallelism)
             if not self._directory.generation.fits(spec):
-                loader = JobPayload(spec, self._checkpoint_id, [], "", self._dependencies)
+                home = self._directory.home
+                loader = JobPayload(spec, self._checkpoint_id, [], home, self._dependencies)
                 rescale(self._session, self._directory, spec, loader)
-                self._teller.notes = notes_beside(str(self._directory.plans))
+                self._teller.notes = self._directory.home.waiting
             payload = JobPayload(
-                *(spec, self._checkpoint_id, routes, str(self._directory.plans)),
-                self._dependencies,
+                *(spec, self._checkpoint_id, routes, self._directory.home, self._dependencies),
                 first=self._directory.generation.first,
-                initial_state=self._directory.initial_state,
-                home=str(self._directory.home),
+                begins_with_state=self._directory.begins_with_state,
             )
             attempt = Attempt(
                 *(self._session, Job(spec, self._sinks), payload, self._directory),

@@ -23,12 +23,13 @@ import cloudpickle
 import pyarrow as pa
 
 from scurry.checkpoint.initial_state import InitialState
+from scurry.checkpoint.layout import Home
 from scurry.common.errors import FunctionError, StateError
 from scurry.engine.spark.dependencies import NOTHING, Dependencies
-from scurry.engine.waits import NoteBoard, notes_beside
+from scurry.engine.waits import NoteBoard
 from scurry.runtime.envelope import Envelope
 from scurry.runtime.host import SlotHost
-from scurry.runtime.ingress import IngressTask, decode_plan, plan_file
+from scurry.runtime.ingress import IngressTask, decode_plan
 from scurry.runtime.specs import JobSpec
 from scurry.state.journal import Journal
 from scurry.state.local.store import Store
@@ -62,11 +63,10 @@ class JobPayload:
         job: JobSpec,
         checkpoint_id: str,
         routes: list[int],
-        plans: str,
+        home: Home,
         dependencies: Dependencies = NOTHING,
         first: int = 0,
-        initial_state: str = "",
-        home: str = "",
+        begins_with_state: bool = False,
     ) -> None:
         self.dependencies = dependencies
         self.content = cloudpickle.dumps(job, protocol=5)
@@ -75,14 +75,12 @@ class JobPayload:
         self.sys_path = job.sys_path
         #: the grouping values that stand for slots
         self.routes = routes
-        #: the directory that holds the plans of micro-batches
-        self.plans = plans
+        #: the directory of the checkpoint's generation
+        self.home = home
         #: the number of the job's micro-batch that is Spark's number 0
         self.first = first
-        #: the directory of the state that slots begin with, if there is any
-        self.initial_state = initial_state
-        #: the directory of the job's checkpoint
-        self.home = home
+        #: whether there is state that slots begin with
+        self.begins_with_state = begins_with_state
         #: bytes of an entry of the log above which it becomes a file
         self.files_above = job.state.files_above
 
@@ -139,14 +137,14 @@ _stores: dict[str, Store] = {}
 
 def run_ingress(payload: JobPayload, batch: int, number: int) -> Iterator[Envelope]:
     """Task ``number`` of the ingress in micro-batch ``batch``; there may be nothing for it."""
-    place = plan_file(payload.plans, batch, number)
+    planned = payload.home.plan(batch)
     try:
-        plan = decode_plan(place.read_bytes())
+        plan = decode_plan(payload.home.share(planned, number).read_bytes())
     except FileNotFoundError:
-        if place.with_name("0").exists():
+        if payload.home.share(planned, 0).exists():
             return
         raise StateError(
-            f"The plan of micro-batch {batch} is missing from {place.parent}. It must be on a file "
+            f"The plan of micro-batch {batch} is missing from {planned}. It must be on a file "
             "system that the driver and all executors share, under the same path; "
             "if it is, somebody has deleted it."
         ) from None
@@ -157,7 +155,7 @@ def run_ingress(payload: JobPayload, batch: int, number: int) -> Iterator[Envelo
         if task is None or run_id != payload.run_id or task.stale(plan):
             task = IngressTask(payload.load(), number)
             _ingress[home] = (payload.run_id, task)
-        with NoteBoard(notes_beside(payload.plans)):
+        with NoteBoard(payload.home.waiting):
             yield from task.run(plan)
     except FunctionError as failure:
         _ingress.pop(home, None)
@@ -180,11 +178,12 @@ def run_host(
         if host is None or run_id != payload.run_id or host.stale(journal):
             job = payload.load()
             store = job.state.slot_store(_local_store(job, *place), job.max_parallelism)
-            if payload.initial_state:
-                store.initial = InitialState(payload.initial_state, stage, slot).fill
+            if payload.begins_with_state:
+                begins_with = payload.home.initial_state_of(stage, slot)
+                store.initial = InitialState(begins_with).fill
             host = SlotHost(job, stage, slot, store)
             _hosts[place] = (payload.run_id, host)
-        with NoteBoard(notes_beside(payload.plans)):
+        with NoteBoard(payload.home.waiting):
             yield from host.run(envelopes, journal)
     except FunctionError as failure:
         _hosts.pop(place, None)
