@@ -23,64 +23,19 @@ import msgspec
 
 from scurry.checkpoint.claims import Standing
 from scurry.checkpoint.epochs import Epoch, decode_epoch
-from scurry.checkpoint.layout import Home, Layout, draft_of
+from scurry.checkpoint.layout import Home, Layout
 from scurry.checkpoint.ledger import standing_of
+from scurry.checkpoint.manifest import Generation, Manifest, ManifestFile, this_writer
+from scurry.checkpoint.whole_files import write_whole
 from scurry.common.errors import ConfigurationError, StateError
 from scurry.runtime.ingress import TaskPlan, decode_plan, encode_plan
 from scurry.runtime.specs import JobSpec
 
 _KEEP = 3
-#: The version of all that is in a checkpoint; one of another version is refused.
-VERSION = 4
 _STAGES_FOLLOW = (
     " The parallelism is another one, too: an operator with a parallelism of its own needs a stage "
     "of its own where its neighbour's differs; start_new_chain() gives it one in any case."
 )
-
-
-class Generation(msgspec.Struct):
-    """What is fixed as long as Spark's checkpoint is the same."""
-
-    number: int
-    #: the slots of the job
-    parallelism: int
-    #: the parallelism of operators in stages, and of sources
-    operators: dict[str, int] = {}
-    sources: dict[str, int] = {}
-    #: the number of its first micro-batch
-    first: int = 0
-
-    def fits(self, job: JobSpec) -> bool:
-        """Whether ``job`` has the parallelism of this generation, in all its parts."""
-        known = {**self.operators, **self.sources}
-        degrees = {**job.degrees, **_tasks(job)}
-        same = all(known.get(uid, degree) == degree for uid, degree in degrees.items())
-        return same and self.parallelism == job.parallelism
-
-    def followed_by(self, job: JobSpec, number: int, first: int) -> Generation:
-        """The generation of ``job`` that comes after this one. What is known of operators that
-        the job does not have is kept: they may come back."""
-        return Generation(
-            number,
-            job.parallelism,
-            {**self.operators, **job.degrees},
-            {**self.sources, **_tasks(job)},
-            first,
-        )
-
-
-class Identity(msgspec.Struct):
-    """What is fixed for the life of a checkpoint, and its generations, the one in force last."""
-
-    checkpoint_id: str
-    max_parallelism: int
-    stages: int
-    generations: list[Generation]
-    version: int = VERSION
-
-
-def _tasks(job: JobSpec) -> dict[str, int]:
-    return {source.uid: source.tasks for source in job.sources}
 
 
 class JobDirectory:
@@ -95,10 +50,10 @@ class JobDirectory:
                 "all executors have mounted under the same path."
             )
         self.layout = Layout(Path(path).absolute())
-        self._marker = self.layout.manifest
-        self.identity = Identity("", 0, 0, [Generation(0, 0)])
-        if self._marker.exists():
-            self._read_identity()
+        self._file = ManifestFile(self.layout.manifest)
+        self.manifest = Manifest("", 0, 0, [Generation(0, 0)])
+        if self._file.exists():
+            self.manifest = self._file.read()
 
     @property
     def root(self) -> Path:
@@ -108,7 +63,7 @@ class JobDirectory:
     @property
     def generation(self) -> Generation:
         """The generation in force."""
-        return self.identity.generations[-1]
+        return self.manifest.generations[-1]
 
     @property
     def home(self) -> Home:
@@ -122,61 +77,43 @@ class JobDirectory:
     @property
     def begins_with_state(self) -> bool:
         """Whether slots begin with state that the generation before has left them."""
-        return len(self.identity.generations) > 1
-
-    def _read_identity(self) -> None:
-        try:
-            self.identity = msgspec.json.decode(self._marker.read_bytes(), type=Identity)
-        except (OSError, msgspec.MsgspecError) as failure:
-            raise StateError(
-                f"{self._marker} cannot be read ({failure}): the checkpoint is damaged, or was "
-                "written by another version of Scurry. Put the file back, or start anew with an "
-                "empty directory."
-            ) from failure
-        if self.identity.version != VERSION:
-            raise StateError(
-                f"The checkpoint in {self.root} has format {self.identity.version}; this version "
-                f"of Scurry reads and writes format {VERSION}. Go on with the version of Scurry "
-                "that wrote it, or start anew with an empty directory."
-            )
-
-    def _write_identity(self) -> None:
-        _write(self._marker, msgspec.json.encode(self.identity))
+        return len(self.manifest.generations) > 1
 
     def standing(self) -> Standing | None:
         """Where the checkpoint stands, None if there is none yet."""
-        return standing_of(self, str(self.root)) if self._marker.exists() else None
+        return standing_of(self, str(self.root)) if self._file.exists() else None
 
     def check(self, job: JobSpec) -> None:
         """Raise :class:`StateError` if what is there does not fit ``job``, not even after it has
         been rescaled."""
-        if self._marker.exists():
-            self._read_identity()
-            self._check(self.identity, job)
+        if self._file.exists():
+            self.manifest = self._file.read()
+            self._check(self.manifest, job)
 
-    def prepare(self, job: JobSpec) -> Identity:
+    def prepare(self, job: JobSpec) -> Manifest:
         """Create the directory, or check that what is there fits ``job``."""
         self.check(job)
-        if not self._marker.exists():
-            first = Generation(0, job.parallelism, job.degrees, _tasks(job))
+        if not self._file.exists():
+            first = Generation(0, job.parallelism).followed_by(job, 0, 0)
             checkpoint_id = uuid.uuid4().hex
-            self.identity = Identity(checkpoint_id, job.max_parallelism, len(job.stages), [first])
+            self.manifest = Manifest(checkpoint_id, job.max_parallelism, len(job.stages), [first])
+        self.manifest.writer = this_writer()
         for part in self.home.needed:
             part.mkdir(parents=True, exist_ok=True)
         if self.begins_with_state and self._last_commit(self.generation) is not None:
             self._settle_in()
         self.sweep()
         if self.generation.fits(job):
-            self.identity.generations[-1] = self.generation.followed_by(
+            self.manifest.generations[-1] = self.generation.followed_by(
                 job, self.generation.number, self.generation.first
             )
-            self._write_identity()
-        return self.identity
+            self._file.write(self.manifest)
+        return self.manifest
 
-    def _check(self, identity: Identity, job: JobSpec) -> None:
+    def _check(self, manifest: Manifest, job: JobSpec) -> None:
         fixed = (
-            ("max parallelism", identity.max_parallelism, job.max_parallelism),
-            ("number of stages", identity.stages, len(job.stages)),
+            ("max parallelism", manifest.max_parallelism, job.max_parallelism),
+            ("number of stages", manifest.stages, len(job.stages)),
         )
         for what, before, now in fixed:
             if before != now:
@@ -189,7 +126,7 @@ class JobDirectory:
     def durable(self) -> tuple[Generation, int]:
         """The last generation in which something was committed, and the number of the last
         micro-batch; -1 if nothing was committed ever."""
-        for generation in reversed(self.identity.generations):
+        for generation in reversed(self.manifest.generations):
             last = self._last_commit(generation)
             if last is not None:
                 return generation, last
@@ -208,13 +145,13 @@ class JobDirectory:
     def switch_to(self, made: Generation) -> None:
         """Put a generation into force, all at once."""
         kept, last = self.durable()
-        self.identity.generations = [*([kept] if last >= 0 else []), made]
-        self._write_identity()
+        self.manifest.generations = [*([kept] if last >= 0 else []), made]
+        self._file.write(self.manifest)
         self.sweep()
 
     def sweep(self) -> None:
         """Remove what belongs to generations that are no longer known."""
-        homes = {self.home_of(generation) for generation in self.identity.generations}
+        homes = {self.home_of(generation) for generation in self.manifest.generations}
         for home in self.layout.homes():
             if home not in homes:
                 shutil.rmtree(home.path, ignore_errors=True)
@@ -226,8 +163,8 @@ class JobDirectory:
     def _settle_in(self) -> None:
         """The generation in force has committed something: nobody goes back to the one before."""
         shutil.rmtree(self.home.initial_state, ignore_errors=True)
-        del self.identity.generations[:-1]
-        self._write_identity()
+        del self.manifest.generations[:-1]
+        self._file.write(self.manifest)
         self.sweep()
 
     def write_plan(self, batch: int, tasks: Sequence[TaskPlan], after: Epoch) -> None:
@@ -251,7 +188,7 @@ class JobDirectory:
         """Replace what tasks read in micro-batch ``batch``, task by task."""
         home = self.home
         for task in tasks:
-            _write(home.share(home.plan(batch), task.task), encode_plan(task))
+            write_whole(home.share(home.plan(batch), task.task), encode_plan(task))
 
     def drop_plans_after(self, batch: int) -> None:
         """Forget plans that cannot have been executed: those beyond the one after ``batch``."""
@@ -283,7 +220,7 @@ class JobDirectory:
 
     def write_epoch_of(self, generation: Generation, epoch: Epoch) -> None:
         """Write an epoch down for a generation that may not be in force yet."""
-        _write(self.home_of(generation).epoch(epoch.batch), msgspec.json.encode(epoch))
+        write_whole(self.home_of(generation).epoch(epoch.batch), msgspec.json.encode(epoch))
 
     def committed(self, batch: int) -> bool:
         """Whether Spark has committed micro-batch ``batch``."""
@@ -325,12 +262,3 @@ def _read_epoch(path: Path) -> Epoch:
             f"The checkpoint is damaged: {path} cannot be read ({failure}). Put the file back, "
             "start from a savepoint, or start anew with an empty directory."
         ) from failure
-
-
-def _write(path: Path, content: bytes) -> None:
-    draft = draft_of(path)
-    with draft.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -120,13 +119,6 @@ def test_generations_follow_each_other(tmp_path: Path) -> None:
     ]
 
 
-def test_a_garbled_identity(tmp_path: Path) -> None:
-    JobDirectory(str(tmp_path)).prepare(keyed_job())
-    (tmp_path / "job.json").write_bytes(b"{")
-    with pytest.raises(StateError, match=r"job\.json cannot be read .* the checkpoint is damaged"):
-        JobDirectory(str(tmp_path))
-
-
 def test_initial_state_that_was_deleted_or_cut_short(tmp_path: Path) -> None:
     state = InitialState(Home(tmp_path).initial_state_of(1, 0))
     with pytest.raises(StateError, match=r"1/0/start, state that was to be .*somebody has deleted"):
@@ -181,12 +173,3 @@ def test_a_garbled_epoch_or_plan(tmp_path: Path) -> None:
     plan.mkdir()
     with pytest.raises(StateError, match=re.escape(f"{plan / '_after.json'} cannot be read")):
         directory.pending_plan(7)
-
-
-def test_a_checkpoint_of_another_format_is_refused(tmp_path: Path) -> None:
-    JobDirectory(str(tmp_path)).prepare(job())
-    marker = tmp_path / "job.json"
-    described = json.loads(marker.read_bytes())
-    marker.write_text(json.dumps({**described, "version": 3}))
-    with pytest.raises(StateError, match="has format 3; this version of Scurry reads and writes"):
-        JobDirectory(str(tmp_path))

@@ -19,10 +19,11 @@ import msgspec
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from scurry.checkpoint.directory import Generation, JobDirectory
+from scurry.checkpoint.directory import JobDirectory
 from scurry.checkpoint.initial_state import InitialState, ShareWriter
 from scurry.checkpoint.layout import Home
 from scurry.checkpoint.log_files import LogFiles
+from scurry.checkpoint.manifest import Generation
 from scurry.common.fault_points import fault_point
 from scurry.engine.spark.routes import route_values
 from scurry.engine.spark.session import query_session
@@ -56,7 +57,7 @@ def rescale(
     fault_point("rescaling")
     directory.switch_to(made)
     fault_point("rescaled")
-    local = Path(local_root(job.local_root)) / directory.identity.checkpoint_id
+    local = Path(local_root(job.local_root)) / directory.manifest.checkpoint_id
     shutil.rmtree(local, ignore_errors=True)
 
 
