@@ -13,7 +13,8 @@ from scurry.checkpoint.initial_state import InitialState, ShareWriter
 from scurry.checkpoint.layout import Home
 from scurry.common.errors import StateError
 from scurry.datastream import StreamExecutionEnvironment
-from scurry.engine.spark.worker import JobPayload, run_ingress
+from scurry.engine.spark.payload import JobPayload
+from scurry.engine.spark.worker import run_ingress
 from scurry.runtime.ingress import TaskPlan
 from scurry.runtime.rescaling import SlotStart
 from scurry.runtime.specs import JobSpec

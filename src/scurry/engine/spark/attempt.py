@@ -22,8 +22,10 @@ from scurry.checkpoint.directory import JobDirectory
 from scurry.engine.job import Job
 from scurry.engine.progress import Progress
 from scurry.engine.protocol import CommitProtocol
+from scurry.engine.spark.envelope_batches import ENVELOPE_SCHEMA, to_arrow
+from scurry.engine.spark.payload import JobPayload
 from scurry.engine.spark.stage_host import StageHost
-from scurry.engine.spark.worker import ENVELOPE_SCHEMA, JobPayload, run_ingress, to_arrow
+from scurry.engine.spark.worker import run_ingress
 from scurry.runtime.envelope import Envelope
 
 # given as text, it would be parsed by the JVM, which takes long the first time

@@ -9,11 +9,9 @@ crash before that leaves files that the next start deletes; a crash after it, th
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
 
 import msgspec
 import pyarrow as pa
@@ -25,9 +23,10 @@ from scurry.checkpoint.layout import Home
 from scurry.checkpoint.log_files import LogFiles
 from scurry.checkpoint.manifest import Generation
 from scurry.common.fault_points import fault_point
+from scurry.engine.spark.local_stores import delete_stores
+from scurry.engine.spark.payload import JobPayload
 from scurry.engine.spark.routes import route_values
 from scurry.engine.spark.session import query_session
-from scurry.engine.spark.worker import JobPayload, local_root
 from scurry.engine.standing import carry_over
 from scurry.runtime.report import decode_report
 from scurry.runtime.rescaling import rescale_stage, rule_of
@@ -57,8 +56,7 @@ def rescale(
     fault_point("rescaling")
     directory.switch_to(made)
     fault_point("rescaled")
-    local = Path(local_root(job.local_root)) / directory.manifest.checkpoint_id
-    shutil.rmtree(local, ignore_errors=True)
+    delete_stores(job.local_root, directory.manifest.checkpoint_id)
 
 
 def _carry_over(directory: JobDirectory, made: Generation, job: JobSpec) -> None:

@@ -7,14 +7,12 @@ micro-batch ended.
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
 import threading
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -28,10 +26,11 @@ from scurry.engine.restarts import Restarts
 from scurry.engine.spark.attempt import Attempt
 from scurry.engine.spark.dependencies import NOTHING, Dependencies
 from scurry.engine.spark.failures import as_scurry_error
+from scurry.engine.spark.local_stores import delete_stores
+from scurry.engine.spark.payload import JobPayload
 from scurry.engine.spark.rescale import rescale
 from scurry.engine.spark.routes import route_values
 from scurry.engine.spark.session import query_session
-from scurry.engine.spark.worker import JobPayload, local_root
 from scurry.engine.waits import ProgressTeller
 
 
@@ -166,8 +165,7 @@ class SparkJob:
     def _finish(self) -> None:
         if self._temporary:
             self._directory.delete()
-            place = Path(local_root(self._spec.local_root)) / self._checkpoint_id
-            shutil.rmtree(place, ignore_errors=True)
+            delete_stores(self._spec.local_root, self._checkpoint_id)
         for each in self._sinks:
             try:
                 each.sink.close()

@@ -8,8 +8,9 @@ from typing import Any
 from pyspark.sql import Row
 
 from scurry.checkpoint.log_files import LogFiles
+from scurry.engine.spark.payload import JobPayload
 from scurry.engine.spark.spark_journal import SparkJournal
-from scurry.engine.spark.worker import JobPayload, run_host
+from scurry.engine.spark.worker import run_host
 from scurry.runtime.envelope import Envelope
 
 _FIELDS = Envelope._fields
