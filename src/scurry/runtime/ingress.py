@@ -153,7 +153,7 @@ class IngressTask:
         self._enter(plan)
         consumers = self._consumers[plan.source]
         place = plan.rank << RANK_SHIFT
-        ordered = self.job.options.get("ordered")
+        ordered = self.job.ordered
         for batch, rejected in self._read(source, plan.ranges):
             if ordered:
                 batch.tick = np.arange(place, place + batch.size, dtype=np.int64)
