@@ -58,8 +58,8 @@ class LocalJob:
         self._hosts: dict[Place, SlotHost] = {}
         self._ingress: dict[int, IngressTask] = {}
         self._progress = Progress()
-        self._directory = tempfile.TemporaryDirectory(prefix="scurry-local-")
         self._begin(job.runnable)
+        self._directory = tempfile.TemporaryDirectory(prefix="scurry-local-")
 
     def _begin(self, job: Job) -> None:
         """Start ``job`` from what is durable."""
