@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from scurry.runtime.keyed_state import KeyedRuntimeContext
-from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
+from scurry.runtime.task_context import TaskContext, TaskPlace, TaskState
 from scurry.state import StateDescriptor
 from scurry.state.backends import StateSettings
 from scurry.state.journal import MemoryJournal
@@ -55,7 +55,7 @@ class ClockedSlot:
         scope.key = key
         clock = StateClock(lambda: self.now, lambda: self.watermark, lambda: self.timestamp)
         spec = OperatorSpec(uid="op", name="op", make=lambda spec: None)  # type: ignore
-        task = TaskContext(0, 1, 128, store=self.store)
+        task = TaskContext(TaskPlace(0, 128), TaskState(self.store))
         context = KeyedRuntimeContext(spec, task, scope, clock=clock)
         return getattr(context, getter)(descriptor)
 

@@ -22,8 +22,8 @@ from scurry.common.errors import ProgramError
 from scurry.common.time import Time
 from scurry.functions import AggregateFunction, KeyedStateStore
 from scurry.runtime.keyed_state import KeyedRuntimeContext
-from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
+from scurry.runtime.task_context import TaskContext, TaskPlace, TaskState
 from scurry.state import (
     AggregatingStateDescriptor,
     BagStateDescriptor,
@@ -192,7 +192,7 @@ class Slot:
     def begin(self) -> None:
         self.store.begin(self.journal)
         self.scope = KeyScope()
-        task = TaskContext(0, 1, 128, store=self.store)
+        task = TaskContext(TaskPlace(0, 128), TaskState(self.store))
         spec = OperatorSpec(uid="op", name="op", make=lambda spec: None)  # type: ignore
         context = KeyedRuntimeContext(spec, task, self.scope)
         descriptor = self.model.descriptor()
@@ -322,7 +322,7 @@ def test_an_element_changed_in_place_is_kept(tmp_path: Path) -> None:
 
 def test_one_name_is_one_kind_of_state(tmp_path: Path) -> None:
     slot = Slot(MODELS[0], tmp_path / "s")
-    task = TaskContext(0, 1, 128, store=slot.store)
+    task = TaskContext(TaskPlace(0, 128), TaskState(slot.store))
     spec = OperatorSpec(uid="op", name="my op", make=lambda spec: None)  # type: ignore
     context = KeyedRuntimeContext(spec, task, KeyScope())
     context.get_state(ValueStateDescriptor("n"))

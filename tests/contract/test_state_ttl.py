@@ -18,8 +18,8 @@ from scurry.common.watermark_strategy import TimestampAssigner, WatermarkStrateg
 from scurry.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from scurry.functions import AggregateFunction
 from scurry.runtime.keyed_state import KeyedRuntimeContext
-from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
+from scurry.runtime.task_context import TaskContext, TaskPlace, TaskState
 from scurry.state import (
     AggregatingStateDescriptor,
     BagStateDescriptor,
@@ -386,7 +386,7 @@ def test_what_makes_no_sense_is_refused() -> None:
 def test_event_time_needs_an_operator_that_has_it(tmp_path: Path) -> None:
     slot = ClockedSlot(tmp_path / "s")
     spec = OperatorSpec(uid="op", name="my op", make=lambda spec: None)  # type: ignore
-    task = TaskContext(0, 1, 128, store=slot.store)
+    task = TaskContext(TaskPlace(0, 128), TaskState(slot.store))
     descriptor = ValueStateDescriptor("s")
     descriptor.enable_time_to_live(config(use_event_time=()))
     with pytest.raises(ProgramError, match="State 's' of operator 'my op' has a time to live in"):

@@ -16,7 +16,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 from tests.faults.job import build
 
-from scurry.checkpoint.log_files import LogFiles, slot_log, slot_runs
+from scurry.checkpoint.layout import Home
+from scurry.checkpoint.log_files import LogFiles
 from scurry.common import Configuration, RestartStrategies
 from scurry.common.fault_points import VARIABLE
 from scurry.datastream import StreamExecutionEnvironment
@@ -87,10 +88,10 @@ def read_states(checkpoint: Path) -> dict[str, dict[str, Any]]:
             head = decode_head(bytes(row["value"][0]))
             assert head.runs, "some of the state lies in runs"
             stage = decode_report(head.notes)["stage"]
-            place = checkpoint, stage, slots[row["key"][0]]
-            journals[row["key"][0]] = journal = MemoryJournal(slot_runs(*place))
+            slot, home = slots[row["key"][0]], Home(Path(checkpoint))
+            journals[row["key"][0]] = journal = MemoryJournal(home.runs(stage, slot))
             journal.put_head(head)
-            files[row["key"][0]] = LogFiles(slot_log(*place))
+            files[row["key"][0]] = LogFiles(home.log(stage, slot))
         for row in variable(operator, "log"):
             seq, kept = row["user_map_key"][0], bytes(row["user_map_value"][0])
             journals[row["key"][0]].append(seq, files[row["key"][0]].entry(kept))

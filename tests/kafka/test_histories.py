@@ -63,12 +63,12 @@ def test_a_refused_job_does_not_disturb_the_one_that_runs(topics: Topics) -> Non
     runs.steps(1)
     copy = runs.job.copy_checkpoint()
     runs.steps(2)
-    alive, planner, sinks = runs.job.copy_checkpoint(), runs.job._planner, runs.job._sinks
+    job = runs.job
+    alive, protocol, compiled = job.checkpoint, job._protocol, job._job
     with pytest.raises(OtherHistoryError):
         runs.go_back(copy, "refuse", stop=False)
     # the first run goes on as if nothing had happened
-    runs.job._planner, runs.job._sinks, runs.job.batch = planner, sinks, 2
-    runs.job._journals = alive.journals
+    job.checkpoint, job._protocol, job._job = alive, protocol, compiled
     runs.finish()
     assert target.holds(Counter(range(40)))
     runs.close()

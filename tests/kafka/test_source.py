@@ -400,7 +400,7 @@ def test_a_micro_batch_keeps_to_its_limits(topics: Topics) -> None:
             before = len(sink.values)
             job.step()
             sizes.append(len(sink.values) - before)
-            lag = next(v for k, v in job._planner.gauges().items() if k.startswith("lag:"))
+            lag = next(v for k, v in job.planner.gauges().items() if k.startswith("lag:"))
             assert lag == 400 - len(sink.values)
     assert sum(sizes) == 400
     assert max(sizes) <= 52
@@ -429,14 +429,14 @@ def test_records_that_retention_removed_are_missed(topics: Topics, fail: bool) -
     sink = ListSink()
     env.from_source(source, WatermarkStrategy.no_watermarks(), "kafka").sink_to(sink)
     with LocalJob(env._compile(None)) as job:
-        job._plan(1 << 40)
+        assert job.plan_step()
         gone = TopicPartition(topic, 0, 6)
         topics.admin.delete_records([gone])[gone].result(10)
         if fail:
             with pytest.raises(FunctionError, match=f"of {topic}-0 from offset 0 on are gone"):
-                job._execute()
+                job.step()
         else:
-            job._commit(job._execute())
+            job.step()
             assert sink.values == numbers(4, 6)
 
 

@@ -26,7 +26,7 @@ from scurry.datastream.window import (
 )
 from scurry.functions.source import ReadPlan, ReadRange, Source, SourceBatch, SourceEnumerator
 from scurry.runtime.columnar import combiner
-from scurry.runtime.operator import TaskContext
+from scurry.runtime.task_context import TaskReport
 from scurry.testing import ListSink, run_local
 
 Event = tuple[Any, int, Any]
@@ -132,14 +132,14 @@ def run(
     sink = ListSink()
     results.sink_to(sink)
     counted: Counter[str] = Counter()
-    count = TaskContext.count
+    count = TaskReport.count
 
-    def counting(context: TaskContext, name: str, number: int = 1) -> None:
+    def counting(report: TaskReport, name: str, number: int = 1) -> None:
         counted[name.partition(":")[0]] += number
-        count(context, name, number)
+        count(report, name, number)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TaskContext, "count", counting)
+        patch.setattr(TaskReport, "count", counting)
         run_local(env, **how)
     by_key: dict[str, list[Any]] = defaultdict(list)
     for row in sink.values:

@@ -100,7 +100,7 @@ def test_an_enumerator_learns_what_was_read_and_what_is_durable() -> None:
     env.from_source(source, None, "numbers").uid("n").sink_to(ListSink())
     with LocalJob(env._compile(None)) as job:
         while job.step(40):
-            assert job._planner.gauges() == {"lag:n": 3}
+            assert job.planner.gauges() == {"lag:n": 3}
     assert source.log == [
         ("observed", 40, 400), ("committed", 40),
         ("observed", 40, 400), ("committed", 80),

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from scurry.checkpoint.layout import draft_of
 from scurry.common.errors import StateError
 from scurry.runtime.rescaling import SlotStart
 from scurry.state.journal import Head, Journal
@@ -25,10 +26,10 @@ _starts = msgspec.msgpack.Decoder(SlotStart)
 
 
 class InitialState:
-    """What one slot of one stage begins with, below the directory ``root``."""
+    """What one slot of one stage begins with, in the directory ``place``."""
 
-    def __init__(self, root: str, stage: int, slot: int) -> None:
-        self.place = Path(root, str(stage), str(slot))
+    def __init__(self, place: Path) -> None:
+        self.place = place
 
     def write_start(self, start: SlotStart) -> None:
         """All slots before have written their shares."""
@@ -53,7 +54,7 @@ class ShareWriter:
 
     def __init__(self, state: InitialState, name: str) -> None:
         self._path = state.place / name
-        self._draft = state.place / f"{name}.{uuid.uuid4().hex}.draft"
+        self._draft = draft_of(self._path, uuid.uuid4().hex)
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._file = self._draft.open("wb")
 

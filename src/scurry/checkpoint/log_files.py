@@ -23,16 +23,6 @@ from scurry.common.errors import StateError
 _MARK = b"\xff" * 8
 
 
-def slot_log(home: str | Path, stage: int, slot: int) -> Path:
-    """Where, below a checkpoint's ``home``, the large entries of a slot's log are."""
-    return Path(home, "log", f"{stage}-{slot}")
-
-
-def slot_runs(home: str | Path, stage: int, slot: int) -> Path:
-    """Where its runs are."""
-    return Path(home, "runs", f"{stage}-{slot}")
-
-
 class Reference(NamedTuple):
     """What has to be known of a file."""
 

@@ -21,7 +21,7 @@ from scurry.functions.sink import EXACTLY_ONCE
 from scurry.plan.graph import Graph
 from scurry.plan.nodes import Node, Operator, Sink, Source, Timestamps
 from scurry.runtime.event_time import mark_cell
-from scurry.runtime.specs import JobSpec, OperatorSpec, SourceSpec, Wire
+from scurry.runtime.specs import Alignment, JobSpec, OperatorSpec, SourceSpec, Wire
 from scurry.state.backends import StateSettings
 from scurry.state.inventory import Inventory, OperatorRecord
 
@@ -137,11 +137,9 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
         operators=operators,
         stages=tuple(tuple(uids[head] for head in heads) for heads in layout.stages),
         parameters=dict(settings.parameters),
-        options={
-            "ordered": ordered,
-            "alignment": _alignment(graph, uids),
-            "guarantee": settings.guarantee,
-        },
+        ordered=ordered,
+        alignment=_alignment(graph, uids),
+        guarantee=settings.guarantee,
         state=settings.state,
         inventory=_inventory(graph, naming),
         object_reuse=settings.object_reuse,
@@ -192,8 +190,8 @@ def _is_batch(graph: Graph, mode: str) -> bool:
     return mode == "BATCH" or (mode == "AUTOMATIC" and not endless)
 
 
-def _alignment(graph: Graph, uids: Mapping[Node, str]) -> dict[str, tuple[str, int, str]]:
-    """For each source in an alignment group: the group, the drift allowed, where its mark is."""
+def _alignment(graph: Graph, uids: Mapping[Node, str]) -> dict[str, Alignment]:
+    """The sources that belong to an alignment group."""
     found = {}
     for node in graph.nodes:
         if isinstance(node, Timestamps) and node.strategy.alignment is not None:
@@ -204,7 +202,7 @@ def _alignment(graph: Graph, uids: Mapping[Node, str]) -> dict[str, tuple[str, i
                     "only hold back a source: pass the strategy to from_source(...)."
                 )
             group, drift, _ = node.strategy.alignment
-            found[uids[source]] = (group, drift, mark_cell(uids[node]))
+            found[uids[source]] = Alignment(group, drift, mark_cell(uids[node]))
     return found
 
 

@@ -196,14 +196,14 @@ class BatchPlanner:
     def _held_back(self) -> set[str]:
         """The sources that are too far ahead of their alignment group."""
         groups: dict[str, dict[str, tuple[int, int]]] = {}
-        for uid, (group, drift, cell) in self._job.options.get("alignment", {}).items():
+        for uid, aligned in self._job.alignment.items():
             marks = [
-                state.cells[cell]
+                state.cells[aligned.cell]
                 for (source, _), state in self._partitions.items()
-                if source == uid and cell in state.cells and not state.ended
+                if source == uid and aligned.cell in state.cells and not state.ended
             ]
             if marks:
-                groups.setdefault(group, {})[uid] = (min(marks), drift)
+                groups.setdefault(aligned.group, {})[uid] = (min(marks), aligned.drift)
         return {
             uid
             for members in groups.values()

@@ -18,6 +18,7 @@ from types import TracebackType
 
 import msgspec
 
+from scurry.checkpoint.layout import draft_of, is_draft
 from scurry.common.waiting import QUIET_SECONDS, Wait, WaitBoard
 from scurry.engine.progress import Progress
 
@@ -27,13 +28,8 @@ _RENEW_SECONDS, _STALE_SECONDS = 1.0, 15.0
 _LOOK_SECONDS, _REPEAT_SECONDS = 0.5, 2.0
 
 
-def notes_beside(plans: str) -> Path:
-    """Where the workers of the job with those plans leave their notes."""
-    return Path(plans).parent / "waiting"
-
-
 class NoteBoard(WaitBoard):
-    """The board of a worker's task; also writes what it holds to a file."""
+    """The board of a worker's task; also writes what it holds to a file in ``directory``."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__()
@@ -49,7 +45,7 @@ class NoteBoard(WaitBoard):
             # a note that cannot be written must not make the job fail
             with contextlib.suppress(OSError):
                 self._file.parent.mkdir(exist_ok=True)
-                draft = self._file.with_name(f".{self._file.name}")
+                draft = draft_of(self._file)
                 draft.write_bytes(msgspec.json.encode(self.waits()))
                 draft.replace(self._file)
 
@@ -84,7 +80,7 @@ def read_notes(directory: Path) -> list[Wait]:
         for entry in os.scandir(directory):
             # a worker may take its note away, or die and leave it behind
             with contextlib.suppress(FileNotFoundError, msgspec.MsgspecError):
-                if entry.name.startswith("."):
+                if is_draft(entry.name):
                     continue
                 if time.time() - entry.stat().st_mtime < _STALE_SECONDS:
                     content = Path(entry.path).read_bytes()

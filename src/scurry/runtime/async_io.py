@@ -24,10 +24,10 @@ from scurry.functions.async_io import AsyncFunction, AsyncRetryStrategy
 from scurry.functions.contexts import FunctionContext, RuntimeContext
 from scurry.runtime.async_calls import AsyncCalls, Flight
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, Batch, Longs, pick
-from scurry.runtime.operator import TaskContext
 from scurry.runtime.poison import PoisonGuard, emit_letters, stamp_at
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.stateless import FunctionOperator
+from scurry.runtime.task_context import TaskContext
 from scurry.state.states import StateDescriptor
 
 
@@ -118,7 +118,7 @@ class AsyncWaitOperator(FunctionOperator):
             tolerant=self.spec.dead_letters,
             handover=context.handover,
         )
-        group = context.metrics.group(self.spec).add_group("async")
+        group = context.report.metrics.group(self.spec).add_group("async")
         self._timeouts, self._retries = group.counter("timeouts"), group.counter("retries")
         group.gauge("most_at_once", self._most_at_once)
         super().open(context)

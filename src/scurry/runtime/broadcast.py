@@ -20,9 +20,10 @@ from scurry.runtime.batch import Batch, Longs
 from scurry.runtime.keyed import KeyedFunctionOperator
 from scurry.runtime.keyed_context import KeyedContext, KeyedTimerService
 from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
-from scurry.runtime.operator import Clock, TaskContext, by_port
+from scurry.runtime.operator import Clock, by_port
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.stateless import PlainContext, ProcessOperator
+from scurry.runtime.task_context import TaskContext
 from scurry.state.slot_store import SlotStore
 from scurry.state.states import (
     BroadcastState,

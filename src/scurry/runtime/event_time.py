@@ -72,7 +72,7 @@ class TimestampsOperator(Operator):
         return f"{self.spec.uid}|{name}"
 
     def process(self, batch: Batch, port: int = 0) -> None:
-        strategy, cells = self._strategy, self.context.cells
+        strategy, cells = self._strategy, self.context.state.cells
         batch = batch.alias()
         if strategy.assigner is not None and self.spec.dead_letters:
             batch = self._assign_guarded(batch)
@@ -121,7 +121,7 @@ class TimestampsOperator(Operator):
     def _look_at(self, stamps: Longs) -> None:
         """Warn of timestamps that are seconds where milliseconds are meant."""
         if len(stamps) and _SECONDS[0] <= int(stamps.min()) and int(stamps.max()) < _SECONDS[1]:
-            self.context.warn(
+            self.context.report.warn(
                 f"The timestamps of {self.spec.name!r} ({self.spec.location}) look like seconds: "
                 f"{int(stamps[0])} milliseconds are in January or February 1970. Scurry's event "
                 "time is milliseconds since 1970; multiply by 1000."
@@ -136,7 +136,7 @@ class TimestampsOperator(Operator):
         beyond = batch.ts > self.context.now + ahead
         if not beyond.any():
             return batch
-        self.context.count(f"future:{self.spec.uid}", int(beyond.sum()))
+        self.context.report.count(f"future:{self.spec.uid}", int(beyond.sum()))
         self.emit_side(tag, batch.take(np.flatnonzero(beyond)))
         return batch.take(np.flatnonzero(~beyond))
 
@@ -183,12 +183,12 @@ class TimestampsOperator(Operator):
         return np.array(marks, dtype=np.int64)
 
     def _output(self) -> _Output:
-        cells = self.context.cells
+        cells = self.context.state.cells
         mark = cells.get(self._cell("watermark"), MIN_WATERMARK)
         return _Output(mark, bool(cells.get(self._cell("idle"), 0)))
 
     def _generator(self) -> WatermarkGenerator:
-        held = self.context.cells.get(self._cell("generator"))
+        held = self.context.state.cells.get(self._cell("generator"))
         if held is not None:
             generator: WatermarkGenerator = pickle.loads(base64.b64decode(held))
             return generator
@@ -196,7 +196,7 @@ class TimestampsOperator(Operator):
         return self._strategy.generator_factory()
 
     def _keep(self, generator: WatermarkGenerator, output: _Output) -> None:
-        cells = self.context.cells
+        cells = self.context.state.cells
         cells[self._cell("watermark")] = output.watermark
         cells[self._cell("idle")] = int(output.idle)
         cells[self._cell("generator")] = base64.b64encode(dumps(generator)).decode()
@@ -207,13 +207,13 @@ class TimestampsOperator(Operator):
         if self._strategy.alignment is not None:
             cell = mark_cell(self.spec.uid)
             if mark.idle or mark.watermark == MIN_WATERMARK:
-                self.context.cells.pop(cell, None)
+                self.context.state.cells.pop(cell, None)
             else:
-                self.context.cells[cell] = mark.watermark
+                self.context.state.cells[cell] = mark.watermark
         return mark
 
     def _mark(self) -> Mark:
-        strategy, cells = self._strategy, self.context.cells
+        strategy, cells = self._strategy, self.context.state.cells
         idle = self._silent()
         if strategy.kind == "generator":
             output, generator = self._output(), self._generator()
@@ -233,12 +233,12 @@ class TimestampsOperator(Operator):
         patience = self._strategy.idleness_ms
         if patience is None:
             return False
-        now, cells, cell = self.context.now, self.context.cells, self._cell("active")
+        now, cells, cell = self.context.now, self.context.state.cells, self._cell("active")
         # a clock that was ahead and is right again must not put off idleness until it is there
         active = cells[cell] = min(cells.get(cell, now), now)
         if now - active >= patience:
             return True
-        self.context.wake_at(active + patience)
+        self.context.report.wake_at(active + patience)
         return False
 
 

@@ -21,11 +21,11 @@ from scurry.runtime.envelope import COMBINED, DATA, OPERATORS, TICK, WATERMARK, 
 from scurry.runtime.event_time import Mark, cells_of
 from scurry.runtime.handover import COPYING, REUSING
 from scurry.runtime.input_gate import Arrival, InputGate
-from scurry.runtime.operator import TaskContext
 from scurry.runtime.report import OperatorReport, Tick, decode_report, decode_tick, encode_report
 from scurry.runtime.router import mark_of
 from scurry.runtime.specs import JobSpec
 from scurry.runtime.task import Task, report, to_driver
+from scurry.runtime.task_context import TaskContext, TaskPlace, TaskState
 from scurry.runtime.timers import PROCESSING, TimerQueue
 from scurry.state.journal import Journal
 from scurry.state.slot_store import SlotStore
@@ -47,14 +47,8 @@ class SlotHost:
             uid for uid in job.stages[stage - 1] if slot < job.operators[uid].parallelism
         ]
         self._context = TaskContext(
-            slot,
-            job.parallelism,
-            job.max_parallelism,
-            store=store,
-            parameters=job.parameters,
-            operator_states=OperatorStates(store),
-            guarantee=job.guarantee,
-            stage=stage,
+            TaskPlace(slot, job.max_parallelism, stage, job.parameters, job.guarantee),
+            TaskState(store, operators=OperatorStates(store)),
             handover=REUSING if job.object_reuse else COPYING,
         )
         self.task = Task(job, self._context)
@@ -98,12 +92,12 @@ class SlotHost:
         self._ask_for_timers()
         yield from self._snapshot()
         handled = time.perf_counter()
-        self._context.count("state_bytes", self.store.commit(journal, self._notes()))
+        self._context.report.count("state_bytes", self.store.commit(journal, self._notes()))
         ended = time.perf_counter()
-        self._context.spent(f"state {self.stage}", ended - handled)
-        self._context.spent(f"stage {self.stage}", ended - began)
-        self._context.gauges["state_entries"] = self.store.entries
-        self._context.written = self.store.take_written()
+        self._context.report.spent(f"state {self.stage}", ended - handled)
+        self._context.report.spent(f"stage {self.stage}", ended - began)
+        self._context.report.gauges["state_entries"] = self.store.entries
+        self._context.report.written = self.store.take_written()
         yield report(self._context)
         if tick.final:
             self.task.close()
@@ -119,7 +113,7 @@ class SlotHost:
         self._restore(notes)
         self._context.now = tick.now
         self._context.batch = tick.batch
-        self._context.operator_states.unions = tick.unions
+        self._context.state.operators.unions = tick.unions
         if not self._opened:
             self.task.open()
             self._opened = True
@@ -129,7 +123,7 @@ class SlotHost:
     def _rebuilding(self, done: int, total: int) -> None:
         if not self._rebuild_began:
             self._rebuild_began = time.time()
-        self._context.counters["state_rebuilt_bytes"] = done
+        self._context.report.counters["state_rebuilt_bytes"] = done
         share = f"{done * 100 // max(total, 1)} % of {total / 1e6:.1f} MB read"
         purpose = f"rebuild the state of stage {self.stage}, slot {self.slot}"
         wait = Wait("the checkpoint", purpose, share, self._rebuild_began)
@@ -141,12 +135,12 @@ class SlotHost:
         operator, gate = self.task.operators[uid], self._gates[uid]
         operator.begin(gate.current)
         if combined:
-            self._context.count(f"in:{uid}", operator.process_combined(combined))
+            self._context.report.count(f"in:{uid}", operator.process_combined(combined))
         gate.keep(ends)
         whole, ports = gate.merge(arrivals, ends)
         arrivals.clear()
         if whole is not None:
-            self._context.count(f"in:{uid}", whole.size)
+            self._context.report.count(f"in:{uid}", whole.size)
             if not operator.two_inputs:
                 ports = None
             elif ports is None:
@@ -161,18 +155,18 @@ class SlotHost:
                 yield from self.task.drain()
         operator.advance(gate.settle())
         if gate.current > MIN_WATERMARK:
-            self._context.watermarks[uid] = gate.current
+            self._context.report.watermarks[uid] = gate.current
 
     def _ask_for_timers(self) -> None:
         """Have a micro-batch come when the next timer in processing time is due."""
         queues = [part for part in self.store.parts if isinstance(part, TimerQueue)]
         for queue in queues:
             if queue.domain == PROCESSING and queue.next_due <= MAX_WATERMARK:
-                self._context.wake_at(queue.next_due)
+                self._context.report.wake_at(queue.next_due)
 
     def _snapshot(self) -> Iterator[Envelope]:
         self.task.snapshot()
-        unions = self._context.operator_states.own_unions
+        unions = self._context.state.operators.own_unions
         if unions:
             told = OperatorReport((self.stage, self.slot), unions=unions)
             yield to_driver(self.slot, OPERATORS, "", encode_report(told))
@@ -194,7 +188,7 @@ class SlotHost:
         for uid, kept in held["gates"].items():
             if uid in self._gates:
                 self._gates[uid].restore(kept)
-        self._context.cells = cells_of(self.task.operators, held["cells"])
+        self._context.state.cells = cells_of(self.task.operators, held["cells"])
 
     def _notes(self) -> bytes:
         gates = {
@@ -202,7 +196,7 @@ class SlotHost:
             for uid, gate in self._gates.items()
             if gate.marks or gate.current > MIN_WATERMARK
         }
-        notes = {"gates": gates, "cells": self._context.cells, "stage": self.stage}
+        notes = {"gates": gates, "cells": self._context.state.cells, "stage": self.stage}
         return encode_report(notes)
 
     def close(self, erase: bool = False) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -27,10 +26,10 @@ from scurry.runtime.envelope import CELLS, OPERATORS, TICK, Envelope
 from scurry.runtime.event_time import Mark
 from scurry.runtime.failures import NO_ELEMENT, function_error
 from scurry.runtime.handover import COPYING, REUSING, Consumer
-from scurry.runtime.operator import TaskContext
 from scurry.runtime.report import OperatorReport, Tick, encode_report
 from scurry.runtime.specs import JobSpec, SourceSpec
 from scurry.runtime.task import Task, report, to_driver
+from scurry.runtime.task_context import TaskContext, TaskPlace
 
 
 class PartitionPlan(msgspec.Struct):
@@ -73,11 +72,6 @@ def decode_plan(content: bytes) -> TaskPlan:
     return _plans.decode(content)
 
 
-def plan_file(plans: str, batch: int, task: int) -> Path:
-    """Where in the directory ``plans`` the plan of a task of a micro-batch lies."""
-    return Path(plans, f"{batch:09d}", str(task))
-
-
 class IngressTask:
     """One task of the ingress."""
 
@@ -86,11 +80,9 @@ class IngressTask:
         self.index = index
         self._sources = {source.uid: source for source in job.sources}
         self._context = TaskContext(
-            index,
-            job.parallelism,
-            job.max_parallelism,
-            parameters=job.parameters,
-            guarantee=job.guarantee,
+            TaskPlace(
+                index, job.max_parallelism, parameters=job.parameters, guarantee=job.guarantee
+            ),
             handover=REUSING if job.object_reuse else COPYING,
         )
         self._task = Task(job, self._context)
@@ -115,8 +107,8 @@ class IngressTask:
         began = time.perf_counter()
         self._context.now = plan.now
         self._context.batch = plan.batch
-        self._context.operator_states.held = plan.states
-        self._context.operator_states.unions = plan.unions
+        self._context.state.operators.held = plan.states
+        self._context.state.operators.unions = plan.unions
         unfinished: list[PartitionPlan] = []
         for partition in plan.partitions:
             yield from self._feed(partition)
@@ -130,7 +122,7 @@ class IngressTask:
             yield from self._finish(partition)
         yield from self._task.finish()
         yield from self._snapshot()
-        self._context.spent("ingress", time.perf_counter() - began)
+        self._context.report.spent("ingress", time.perf_counter() - began)
         yield report(self._context)
         if plan.task == 0 and self.job.stages:
             payload = encode_report(Tick(plan.now, plan.batch, plan.final, plan.unions))
@@ -144,14 +136,14 @@ class IngressTask:
             return
         self._task.snapshot()
         self._token = uuid.uuid4().hex
-        states = self._context.operator_states
+        states = self._context.state.operators
         told = OperatorReport((0, self.index), self._token, states.held, states.own_unions)
         yield to_driver(self.index, OPERATORS, "", encode_report(told))
 
     def _enter(self, plan: PartitionPlan) -> None:
         """What is handled from now on belongs to that partition."""
         self._add(plan.source)
-        self._context.cells = plan.cells
+        self._context.state.cells = plan.cells
         self._task.start_channel(plan.source, partition_place(plan.source, plan.partition))
 
     def _feed(self, plan: PartitionPlan) -> Iterator[Envelope]:
@@ -159,7 +151,7 @@ class IngressTask:
         self._enter(plan)
         consumers = self._consumers[plan.source]
         place = plan.rank << RANK_SHIFT
-        ordered = self.job.options.get("ordered")
+        ordered = self.job.ordered
         for batch, rejected in self._read(source, plan.ranges):
             if ordered:
                 batch.tick = np.arange(place, place + batch.size, dtype=np.int64)
@@ -169,7 +161,7 @@ class IngressTask:
                 for consumer in consumers.get(DEAD_LETTERS.tag_id, ()):
                     consumer(rejected)
             place += batch.size
-            context.count(f"read:{source.uid}", batch.size)
+            context.report.count(f"read:{source.uid}", batch.size)
             if batch.size:
                 for consumer in consumers[""]:
                     consumer(batch)
@@ -179,7 +171,7 @@ class IngressTask:
         mark = Mark(MAX_WATERMARK if plan.ended else MIN_WATERMARK)
         self._task.flush()
         yield from self._task.finish_channel(plan.source, mark)
-        cells = encode_report((plan.source, plan.partition, self._context.cells))
+        cells = encode_report((plan.source, plan.partition, self._context.state.cells))
         yield to_driver(self.index, CELLS, "", cells)
 
     def _read(self, source: SourceSpec, ranges: list[Any]) -> Iterator[tuple[Batch, Batch | None]]:
@@ -194,15 +186,15 @@ class IngressTask:
                 except Exception as failure:
                     name = f"source {source.name}"
                     raise function_error(name, source.uid, "", NO_ELEMENT, failure) from failure
-                self._context.spent("read", time.perf_counter() - began)
+                self._context.report.spent("read", time.perf_counter() - began)
                 if read is None:
                     break
                 fault_point("read")
                 if read.bytes_read:
-                    self._context.count(f"read_bytes:{source.uid}", read.bytes_read)
+                    self._context.report.count(f"read_bytes:{source.uid}", read.bytes_read)
                 rejected = None
                 if read.rejected:
-                    self._context.count(f"rejected:{source.uid}", len(read.rejected))
+                    self._context.report.count(f"rejected:{source.uid}", len(read.rejected))
                     rejected = Batch(read.rejected)
                 yield self._batch(source, read, codec), rejected
 

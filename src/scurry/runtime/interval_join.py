@@ -19,9 +19,10 @@ from scurry.runtime.batch import MIN_WATERMARK, Batch, Longs
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.keyed import KeyedFunctionOperator
 from scurry.runtime.keyed_context import KeyedContext
-from scurry.runtime.operator import TaskContext, by_port
+from scurry.runtime.operator import by_port
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.stateless import iterate
+from scurry.runtime.task_context import TaskContext
 from scurry.state.states import MapStateDescriptor
 from scurry.state.tables.map_table import TableMapState
 
@@ -123,7 +124,7 @@ class IntervalJoinOperator(KeyedFunctionOperator):
             )
         if self._clock.watermark == MIN_WATERMARK or stamp >= self._clock.watermark:
             return stamp
-        self.context.count(f"late:{self.spec.uid}", 1)
+        self.context.report.count(f"late:{self.spec.uid}", 1)
         if late is not None:
             context.output(late, value)
             self._stamps.append(stamp)

@@ -21,9 +21,10 @@ from scurry.runtime.emissions import Emissions
 from scurry.runtime.failures import explained
 from scurry.runtime.keyed_context import KeyedContext, KeyedTimerService, state_clock
 from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
-from scurry.runtime.operator import Clock, Operator, TaskContext, by_port
+from scurry.runtime.operator import Clock, Operator, by_port
 from scurry.runtime.poison import PoisonGuard, flat_map_guarded
 from scurry.runtime.specs import OperatorSpec
+from scurry.runtime.task_context import TaskContext
 from scurry.runtime.timers import TimerQueue
 from scurry.state.codecs.encoding import NULL
 from scurry.state.tables.key_scope import NO_KEY, KeyScope
@@ -313,7 +314,7 @@ class ReduceOperator(Operator):
     def advance(self, watermark: int) -> None:
         """In batch execution the last value of each key is the result."""
         if self.spec.batch and watermark == MAX_WATERMARK:
-            groups = self.context.max_parallelism
+            groups = self.context.place.max_parallelism
             found = sorted(self._table.items(), key=lambda item: address(item[0], groups))
             self.emit(Batch([None if held is NULL else held for _, held in found]))
 

@@ -18,8 +18,9 @@ from scurry.functions.process import TimerContext
 from scurry.runtime.batch import MIN_WATERMARK
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.keyed_state import store_of
-from scurry.runtime.operator import Clock, TaskContext
+from scurry.runtime.operator import Clock
 from scurry.runtime.specs import OperatorSpec
+from scurry.runtime.task_context import TaskContext
 from scurry.runtime.timers import EVENT, PROCESSING, timer_queue, timer_time
 from scurry.state.tables.key_scope import KeyScope
 from scurry.state.tables.ttl import StateClock

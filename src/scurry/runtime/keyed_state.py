@@ -11,8 +11,8 @@ from scurry.common.errors import ProgramError
 from scurry.functions.adapters import reduce_function
 from scurry.functions.contexts import RuntimeContext
 from scurry.functions.transforms import AggregateFunction
-from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
+from scurry.runtime.task_context import TaskContext
 from scurry.state.codecs.encoding import NULL
 from scurry.state.slot_store import SlotStore
 from scurry.state.states import (
@@ -46,8 +46,8 @@ T = TypeVar("T")
 
 def store_of(task: TaskContext) -> SlotStore:
     """The state of the task's slot."""
-    assert task.store is not None, "keyed operators run in stages, which have a store"
-    return task.store
+    assert task.state.store is not None, "keyed operators run in stages, which have a store"
+    return task.state.store
 
 
 class KeyedRuntimeContext(RuntimeContext):
@@ -65,11 +65,11 @@ class KeyedRuntimeContext(RuntimeContext):
         super().__init__(
             spec.name,
             spec.uid,
-            task.index,
+            task.place.index,
             spec.parallelism,
-            task.max_parallelism,
-            task.parameters,
-            task.metrics.group(spec),
+            task.place.max_parallelism,
+            task.place.parameters,
+            task.report.metrics.group(spec),
         )
         self._scope = scope
         self._store = store_of(task)

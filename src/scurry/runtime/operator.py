@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from scurry.functions.contexts import FunctionContext, KeyedStateStore, RuntimeContext
 from scurry.functions.output_tag import OutputTag
-from scurry.functions.sink import EXACTLY_ONCE
 from scurry.runtime.batch import MIN_WATERMARK, Batch, Longs
-from scurry.runtime.checkpointed import InstanceCheckpoint, OperatorStates, checkpointed
+from scurry.runtime.checkpointed import InstanceCheckpoint, checkpointed
 from scurry.runtime.conform import conform
 from scurry.runtime.failures import NO_ELEMENT, function_error
-from scurry.runtime.handover import COPYING, Consumer, Handover
-from scurry.runtime.metrics import MetricRegistry
+from scurry.runtime.handover import Consumer
 from scurry.runtime.specs import OperatorSpec
-
-if TYPE_CHECKING:
-    from scurry.state.slot_store import SlotStore
+from scurry.runtime.task_context import TaskContext
 
 T = TypeVar("T")
 _first = itemgetter(0)
@@ -33,83 +29,6 @@ class Clock:
 
     now: int = 0
     watermark: int = MIN_WATERMARK
-
-
-@dataclass
-class TaskContext:
-    """What the operators of one task share."""
-
-    index: int
-    parallelism: int
-    max_parallelism: int
-    #: processing time, fixed when the micro-batch was planned
-    now: int = 0
-    #: the number of the micro-batch
-    batch: int = 0
-    #: the source partition whose records are handled, or the slot
-    channel: str = ""
-    store: SlotStore | None = None
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    #: what the job promises about its output
-    guarantee: str = EXACTLY_ONCE
-    #: small values that survive from batch to batch, such as the highest timestamp seen
-    cells: dict[str, Any] = field(default_factory=dict)
-    counters: dict[str, int] = field(default_factory=dict)
-    gauges: dict[str, int] = field(default_factory=dict)
-    watermarks: dict[str, int] = field(default_factory=dict)
-    #: what the task's time went into, in seconds
-    times: dict[str, float] = field(default_factory=dict)
-    #: how values that user code emits are taken
-    handover: Handover = COPYING
-    #: what instances of functions keep that belongs to no key
-    operator_states: OperatorStates = field(default_factory=OperatorStates)
-    #: what functions count and measure themselves
-    metrics: MetricRegistry = field(default_factory=MetricRegistry)
-    #: the stage, 0 for the ingress
-    stage: int = 0
-    #: tables that this task has written to, and what kind of state each is
-    written: dict[str, str] = field(default_factory=dict)
-    #: what the user should be told
-    warnings: list[str] = field(default_factory=list)
-    _warned: set[str] = field(default_factory=set)
-    #: when the next micro-batch is due even if there is nothing to read
-    wake: int | None = None
-
-    def warn(self, text: str) -> None:
-        """Tell the user something, once per job."""
-        if text not in self._warned:
-            self._warned.add(text)
-            self.warnings.append(text)
-
-    def wake_at(self, time: int) -> None:
-        """Ask for a micro-batch at processing time ``time``, whether there are records or not."""
-        self.wake = time if self.wake is None else min(self.wake, time)
-
-    def count(self, name: str, amount: int) -> None:
-        """Add to a counter that the driver sums over all tasks."""
-        self.counters[name] = self.counters.get(name, 0) + amount
-
-    def spent(self, phase: str, seconds: float) -> None:
-        """Add to the time of a phase, of which the driver takes the longest over all tasks."""
-        self.times[phase] = self.times.get(phase, 0.0) + seconds
-
-    def take_report(self) -> dict[str, Any]:
-        """What there is to report of this micro-batch; counters start again at zero."""
-        counters, self.counters = self.counters, {}
-        times, self.times = self.times, {}
-        wake, self.wake = self.wake, None
-        warnings, self.warnings = self.warnings, []
-        return {
-            "counters": counters,
-            "times": times,
-            "gauges": self.gauges,
-            "watermarks": self.watermarks,
-            "wake": wake,
-            "warnings": warnings,
-            "metrics": self.metrics.report(),
-            "stage": self.stage,
-            "written": self.written,
-        }
 
 
 class Operator:
@@ -163,7 +82,7 @@ class Operator:
         """Give ``function`` its operator state, if it has any."""
         inner = checkpointed(function)
         if inner is not None:
-            states = self.context.operator_states
+            states = self.context.state.operators
             self._checkpoint = InstanceCheckpoint(
                 self.spec.name, self.spec.uid, inner, states, keyed
             )

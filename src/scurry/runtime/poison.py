@@ -14,8 +14,9 @@ from scurry.common.errors import JobError, StateError, TypeMismatchError
 from scurry.functions.dead_letters import DEAD_LETTERS, DeadLetter
 from scurry.runtime.batch import NO_TIMESTAMP, Batch, Longs, origins
 from scurry.runtime.failures import function_error
-from scurry.runtime.operator import Operator, TaskContext, longs
+from scurry.runtime.operator import Operator, longs
 from scurry.runtime.specs import OperatorSpec
+from scurry.runtime.task_context import TaskContext
 
 #: Failures of the engine, which another element would meet as well.
 NOT_POISON = (JobError, StateError)
@@ -49,7 +50,7 @@ class PoisonGuard:
             raise failure
         spec = self._spec
         told = function_error(spec.name, spec.uid, spec.location, element, failure)
-        self._context.count(f"dead-letters:{spec.uid}", 1)
+        self._context.report.count(f"dead-letters:{spec.uid}", 1)
         stamp = None if timestamp == NO_TIMESTAMP else timestamp
         return DeadLetter(
             element,

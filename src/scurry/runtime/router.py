@@ -11,9 +11,9 @@ from scurry.runtime.columnar.combiner import Combined, pack_combined
 from scurry.runtime.envelope import COMBINED, DATA, WATERMARK, Envelope
 from scurry.runtime.event_time import Mark
 from scurry.runtime.failures import NO_ELEMENT, function_error
-from scurry.runtime.operator import TaskContext
 from scurry.runtime.partitioners import ByKey, Destination
 from scurry.runtime.specs import JobSpec, OperatorSpec, SourceSpec, Wire
+from scurry.runtime.task_context import TaskContext
 
 _IDLE = b"idle"
 #: Records of one slot are gathered up to this number before they become a blob.
@@ -64,7 +64,8 @@ class Router:
     def send(self, batch: Batch) -> None:
         """Take records for later stages."""
         target, context = self._target, self._context
-        to = Destination(target.parallelism, context.max_parallelism, context.index, context.batch)
+        place = context.place
+        to = Destination(target.parallelism, place.max_parallelism, place.index, context.batch)
         try:
             batch = self._combine(batch, to)
             for slot, part in self._partitioning.spread(batch, to) if batch.size else ():
@@ -85,7 +86,7 @@ class Router:
         assert isinstance(self._partitioning, ByKey)
         combined, rest = self._combiner.split(batch, self._partitioning.key_column(batch))
         if combined is not None:
-            self._context.count(f"combined:{self._target.uid}", combined.records)
+            self._context.report.count(f"combined:{self._target.uid}", combined.records)
             for slot, part in combined.by_slot(self._partitioning.slots_of(combined.keys, to)):
                 self._combined.setdefault(slot, []).append(part)
                 self._waiting_rows[slot] = self._waiting_rows.get(slot, 0) + len(part.starts)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from scurry.common.pickling import dumps
 from scurry.functions.sink import Sink, SinkWriter, WriterContext
 from scurry.runtime.batch import Batch
-from scurry.runtime.operator import Operator, TaskContext
+from scurry.runtime.operator import Operator
 from scurry.runtime.specs import OperatorSpec
+from scurry.runtime.task_context import TaskContext
 
 
 class SinkOperator(Operator):
@@ -20,7 +21,7 @@ class SinkOperator(Operator):
     def open(self, context: TaskContext) -> None:
         super().open(context)
         self._place = WriterContext(
-            self.spec.uid, context.index, self.spec.parallelism, context.guarantee
+            self.spec.uid, context.place.index, self.spec.parallelism, context.place.guarantee
         )
 
     def process(self, batch: Batch, port: int = 0) -> None:
@@ -31,7 +32,7 @@ class SinkOperator(Operator):
             self._writer.write_records(batch, self.context.now)
         except Exception as failure:
             raise self.failed(failure) from failure
-        self.context.count(f"written:{self.spec.uid}", batch.size)
+        self.context.report.count(f"written:{self.spec.uid}", batch.size)
 
     def prepare(self) -> bytes | None:
         """The message for the driver, None if there is nothing to commit."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scurry.common.type_information import TypeInformation
 from scurry.functions.sink import EXACTLY_ONCE
@@ -82,6 +82,17 @@ class Forgetting:
 
 
 @dataclass(frozen=True)
+class Alignment:
+    """A source's place in a group of sources whose watermarks stay close together."""
+
+    group: str
+    #: by how many milliseconds the source may be ahead of the last one of its group
+    drift: int
+    #: the cell in which its partitions keep the highest timestamp seen
+    cell: str
+
+
+@dataclass(frozen=True)
 class JobSpec:
     """A whole job, ready to run."""
 
@@ -96,18 +107,18 @@ class JobSpec:
     parameters: Mapping[str, str] = field(default_factory=dict)
     local_root: str = ""
     sys_path: tuple[str, ...] = ()
-    options: Mapping[str, Any] = field(default_factory=dict)
+    #: whether records need a place to be merged by, because channels meet somewhere
+    ordered: bool = False
+    #: the sources that wait for others, by uid
+    alignment: Mapping[str, Alignment] = field(default_factory=dict)
+    #: what the job promises about its output
+    guarantee: str = EXACTLY_ONCE
     state: StateSettings = field(default_factory=StateSettings)
     #: the operators that keep something, sources and sinks included
     inventory: Mapping[str, OperatorRecord] = field(default_factory=dict)
     forgetting: Forgetting = field(default_factory=Forgetting)
     #: whether functions hand on their very objects, without copies
     object_reuse: bool = False
-
-    @property
-    def guarantee(self) -> str:
-        """What the job promises about its output."""
-        return str(self.options.get("guarantee", EXACTLY_ONCE))
 
     @property
     def ingress_tasks(self) -> int:

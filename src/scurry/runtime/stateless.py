@@ -19,9 +19,10 @@ from scurry.runtime.batch import NO_TIMESTAMP, Batch, Longs, origins
 from scurry.runtime.columns import ElementCodec, infer_columns
 from scurry.runtime.conform import conform
 from scurry.runtime.failures import apply_all
-from scurry.runtime.operator import Clock, Operator, TaskContext, by_port
+from scurry.runtime.operator import Clock, Operator, by_port
 from scurry.runtime.poison import PoisonGuard, flat_map_guarded
 from scurry.runtime.specs import OperatorSpec
+from scurry.runtime.task_context import TaskContext
 
 
 class FunctionOperator(Operator):
@@ -39,11 +40,11 @@ class FunctionOperator(Operator):
         runtime = self.context_kind(
             spec.name,
             spec.uid,
-            context.index,
+            context.place.index,
             spec.parallelism,
-            context.max_parallelism,
-            context.parameters,
-            context.metrics.group(spec),
+            context.place.max_parallelism,
+            context.place.parameters,
+            context.report.metrics.group(spec),
         )
         self.start_function(self.function, runtime)
 

@@ -16,11 +16,12 @@ from scurry.runtime.channels import numbered
 from scurry.runtime.envelope import COMMIT, DRIVER, REPORT, Envelope
 from scurry.runtime.event_time import Mark, TimestampsOperator
 from scurry.runtime.handover import Consumer, FanOut
-from scurry.runtime.operator import Operator, TaskContext
+from scurry.runtime.operator import Operator
 from scurry.runtime.report import encode_report
 from scurry.runtime.router import Router
 from scurry.runtime.sinks import SinkOperator
 from scurry.runtime.specs import JobSpec, OperatorSpec, SourceSpec, Wire
+from scurry.runtime.task_context import TaskContext
 
 #: Calls within calls that an operator of a chain takes, at most, and those outside the chain.
 _FRAMES, _FRAMES_BESIDE = 8, 1000
@@ -175,7 +176,7 @@ class Task:
 
     def finish(self) -> Iterator[Envelope]:
         """The micro-batch is over: what the driver must know."""
-        index = self.context.index
+        index = self.context.place.index
         for operator in self.operators.values():
             operator.finish()
             if isinstance(operator, SinkOperator):
@@ -186,7 +187,8 @@ class Task:
 
 def report(context: TaskContext) -> Envelope:
     """What a task has to tell the driver about itself."""
-    return to_driver(context.index, REPORT, "", encode_report(context.take_report()))
+    told = encode_report(context.report.take(context.place.stage))
+    return to_driver(context.place.index, REPORT, "", told)
 
 
 def to_driver(index: int, kind: int, dest: str, payload: bytes) -> Envelope:

@@ -147,6 +147,12 @@ class MemoryJournal(Journal):
         self._head: bytes | None = None
         self._runs = runs
 
+    def copied(self) -> MemoryJournal:
+        """A journal with the same content, which changes on its own from now on."""
+        made = MemoryJournal(self._runs)
+        made.entries, made._head = dict(self.entries), self._head
+        return made
+
     @property
     def runs(self) -> Path:
         if self._runs is None:

@@ -1,53 +1,47 @@
-"""Whole programs without a JVM: the same ingress, hosts and journals, called in turn."""
+"""A small engine of its own: whole programs in this process, without a JVM.
+
+Ingress, hosts and journals are those of every engine, called in turn, and micro-batches are
+committed by the same protocol (:mod:`scurry.engine.protocol`), into a checkpoint in memory.
+"""
 
 from __future__ import annotations
 
-import copy
 import itertools
 import pickle
 import tempfile
 import uuid
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import cloudpickle
-import msgspec
 
-from scurry.checkpoint.claims import Standing, claim_state
-from scurry.checkpoint.epochs import Epoch, after_forgetting, decode_epoch, rescaled
+from scurry.checkpoint.claims import claim_state
+from scurry.checkpoint.epochs import Epoch
+from scurry.checkpoint.ledger import standing_of
 from scurry.compile.job import CompiledJob
 from scurry.datastream.data_stream import DataStream
 from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
-from scurry.engine.histories import start_sinks
-from scurry.engine.planner import BatchPlanner, deal_again
-from scurry.runtime.envelope import CELLS, COMMIT, DRIVER, OPERATORS, REPORT, Envelope
+from scurry.engine.job import Job
+from scurry.engine.planner import BatchPlanner
+from scurry.engine.progress import Progress
+from scurry.engine.protocol import CommitProtocol
+from scurry.engine.standing import carry_over
+from scurry.runtime.envelope import Envelope
 from scurry.runtime.host import SlotHost
-from scurry.runtime.ingress import IngressTask, decode_plan, encode_plan
-from scurry.runtime.metrics import MetricTotals
-from scurry.runtime.report import decode_operators, decode_report
+from scurry.runtime.ingress import IngressTask
 from scurry.runtime.rescaling import rescale_in_memory, rule_of
 from scurry.runtime.specs import JobSpec
 from scurry.state.journal import MemoryJournal
 from scurry.state.local.store import Store
 from scurry.state.rescaling import Deal
+from scurry.testing.local_checkpoint import MemoryCheckpoint, Place
 from scurry.testing.sinks import ListSink
 
 _PLENTY = 1 << 40
-
-
-@dataclass(frozen=True)
-class CheckpointCopy:
-    """A copy of the checkpoint of a :class:`LocalJob`."""
-
-    epoch: bytes
-    journals: dict[tuple[int, int], MemoryJournal]
-    #: the plan of a micro-batch that was not executed yet
-    lines: list[bytes]
 
 
 class LocalJob:
@@ -58,26 +52,21 @@ class LocalJob:
 
     def __init__(self, job: CompiledJob, clock: int = 0) -> None:
         self.clock = clock
-        self.batch = -1
-        self._job = job
-        self._content = cloudpickle.dumps(replace(job.spec, run_id="local"))
-        self._sinks = {each.uid: each for each in job.sinks}
-        self._planner = BatchPlanner(job.spec, _PLENTY)
+        self.checkpoint = MemoryCheckpoint()
         self._checkpoint_id = uuid.uuid4().hex
-        self._start_sinks()
-        self._journals: dict[tuple[int, int], MemoryJournal] = {}
-        self._stores: dict[tuple[int, int], Store] = {}
-        self._hosts: dict[tuple[int, int], SlotHost] = {}
+        self._stores: dict[Place, Store] = {}
+        self._hosts: dict[Place, SlotHost] = {}
         self._ingress: dict[int, IngressTask] = {}
-        self._metrics = MetricTotals()
-        self._lines: list[bytes] = []
-        #: whether the last planned micro-batch waits to be executed
-        self._pending = False
+        self._progress = Progress()
+        self._begin(job.runnable)
         self._directory = tempfile.TemporaryDirectory(prefix="scurry-local-")
 
-    def _start_sinks(self) -> None:
-        history = self._planner.history
-        start_sinks(self._sinks.values(), self._checkpoint_id, history, "the local checkpoint")
+    def _begin(self, job: Job) -> None:
+        """Start ``job`` from what is durable."""
+        self._job = job
+        self._content = cloudpickle.dumps(replace(job.spec, run_id="local"))
+        self._protocol = CommitProtocol(job, self.checkpoint, self._progress, _PLENTY)
+        self._protocol.start(self._checkpoint_id, "the local checkpoint")
 
     def __enter__(self) -> LocalJob:
         return self
@@ -91,116 +80,103 @@ class LocalJob:
         self.close()
 
     @property
+    def batch(self) -> int:
+        """The last planned micro-batch."""
+        return self._protocol.planned
+
+    @property
+    def planner(self) -> BatchPlanner:
+        """The driver's side of the sources."""
+        return self._protocol.planner
+
+    @property
     def done(self) -> bool:
         """Whether all sources have ended and all their records were processed."""
-        return self._planner.done
+        return self._protocol.settled
 
     def step(self, max_records: int = _PLENTY) -> bool:
         """Run one micro-batch of at most so many records per source; False if there is nothing."""
-        if not self._pending and not self._plan(max_records):
+        if not self.plan_step(max_records):
             return False
-        self._pending = False
-        self._commit(self._execute())
+        self._protocol.finish_batch(self.batch, self._execute())
+        self.checkpoint.commit(self.batch)
+        self._protocol.committed()
         return True
 
     def plan_step(self, max_records: int = _PLENTY) -> bool:
-        """Plan a micro-batch, which the next :meth:`step` executes; False if there is nothing."""
-        self._pending = self._plan(max_records)
-        return self._pending
+        """Plan a micro-batch, which the next :meth:`step` executes, unless that has been done;
+        False if there is nothing."""
+        self.planner.max_records = max_records
+        pending = self._protocol.pending
+        return pending or self._protocol.plan(self.batch + 1, self.clock) is not None
 
-    def copy_checkpoint(self) -> CheckpointCopy:
+    def copy_checkpoint(self) -> MemoryCheckpoint:
         """What a copy of the job's checkpoint, made now, would hold."""
-        return CheckpointCopy(
-            msgspec.json.encode(self.epoch()),
-            {place: copy.deepcopy(journal) for place, journal in self._journals.items()},
-            list(self._lines) if self._pending else [],
-        )
+        return self.checkpoint.copied()
 
-    def go_back(self, to: CheckpointCopy, job: CompiledJob | None = None) -> None:
+    def go_back(self, to: MemoryCheckpoint, job: CompiledJob | None = None) -> None:
         """Restart from a copy of the checkpoint, perhaps as ``job``, the program built anew; the
         sinks still hold what they have been given since the copy was made."""
-        self.restart(lose_local_state=True)
-        self._planner.close()
-        self._job = job or self._job
-        self._content = cloudpickle.dumps(replace(self._job.spec, run_id="local"))
-        self._sinks = {each.uid: each for each in self._job.sinks}
-        self._journals = copy.deepcopy(to.journals)
-        self._lines, self._pending = list(to.lines), bool(to.lines)
-        epoch = decode_epoch(to.epoch)
-        self.batch = epoch.batch
-        last = epoch.batch - self._pending
-        self._planner = BatchPlanner(self._job.spec, _PLENTY, epoch, last)
-        self._start_sinks()
+        self.checkpoint = to.copied()
+        self._start_again(self._job if job is None else job.runnable)
+
+    def recover(self) -> None:
+        """Start again after a failure of the driver, from what is durable."""
+        self.checkpoint.roll_back()
+        self.restart()
+        self._protocol.close()
+        self._begin(self._job)
 
     def crash_step(self, max_records: int = _PLENTY) -> bool:
         """Run a micro-batch whose commit never happens, then run it again as after a crash."""
-        if not self._plan(max_records):
+        if not self.plan_step(max_records):
             return False
-        before = {place: copy.deepcopy(journal) for place, journal in self._journals.items()}
         self._execute()
-        self._journals = before
-        self.restart()
-        self._commit(self._execute())
-        return True
+        self.recover()
+        return self.step(max_records)
 
     def rescale(self, job: CompiledJob) -> None:
         """Restart as ``job``, the same program compiled with another parallelism."""
-        self._move_to(job, rescaled(self.epoch(), job.spec), self.batch)
+        self._move_to(job.runnable)
 
     def crash_and_rescale_step(self, job: CompiledJob, max_records: int = _PLENTY) -> bool:
         """Run a micro-batch whose commit never happens, and run it again as ``job``."""
-        if not self._plan(max_records):
+        if not self.plan_step(max_records):
             return False
-        before = {place: copy.deepcopy(journal) for place, journal in self._journals.items()}
         self._execute()
-        self._journals = before
-        planned = rescaled(self.epoch(), job.spec)
-        plans = deal_again([decode_plan(line) for line in self._lines], job.spec, planned)
-        self._move_to(job, planned, self.batch - 1)
-        self._lines = [encode_plan(plan) for plan in plans]
-        self._commit(self._execute())
-        return True
+        self.checkpoint.roll_back()
+        self._move_to(job.runnable)
+        return self.step(max_records)
 
     def continue_as(self, job: CompiledJob, allow_non_restored_state: bool = False) -> None:
         """Restart as ``job``, a changed program, as a job on Spark does on its checkpoint."""
         before, after = self._job.spec, job.spec
         if len(before.stages) != len(after.stages):
             raise ValueError(f"{len(before.stages)} stages cannot become {len(after.stages)}")
-        standing = Standing("memory", self.epoch(), self.batch + 1)
-        after = claim_state(after, standing, allow_non_restored_state)
-        self._sinks = {each.uid: each for each in job.sinks}
-        epoch = after_forgetting(self.epoch(), after)
+        standing = standing_of(self.checkpoint, "memory")
+        if standing is not None:
+            after = claim_state(after, standing, allow_non_restored_state)
         if before.parallelism == after.parallelism:
-            self._go_on(replace(job, spec=after), epoch, self.batch)
+            self._start_again(replace(job.runnable, spec=after))
         else:
-            self._move_to(replace(job, spec=after), rescaled(epoch, after), self.batch)
+            self._move_to(replace(job.runnable, spec=after))
 
-    def _move_to(self, job: CompiledJob, epoch: Epoch, last: int) -> None:
+    def _move_to(self, job: Job) -> None:
+        """Start again with another parallelism."""
         before, after = self._job.spec, job.spec
         deal = Deal(after.parallelism, after.max_parallelism, after.degrees, rule_of)
-        held, self._journals = self._journals, {}
+        held, dealt = self.checkpoint.journals, dict[Place, MemoryJournal]()
         for stage in range(1, len(after.stages) + 1):
             journals = {slot: held[at, slot] for at, slot in sorted(held) if at == stage}
             for slot, journal in enumerate(rescale_in_memory(journals, deal, before.degrees)):
-                self._journals[stage, slot] = journal
-        self._go_on(job, epoch, last)
+                dealt[stage, slot] = journal
+        self.checkpoint.move(dealt, carry_over(self.checkpoint, after))
+        self._start_again(job)
 
-    def _go_on(self, job: CompiledJob, epoch: Epoch, last: int) -> None:
+    def _start_again(self, job: Job) -> None:
         self.restart(lose_local_state=True)
-        self._planner.close()
-        self._job = job
-        self._content = cloudpickle.dumps(replace(job.spec, run_id="local"))
-        self._planner = BatchPlanner(job.spec, _PLENTY, epoch, last)
-        self._start_sinks()
-
-    def _plan(self, max_records: int) -> bool:
-        self._planner.max_records = max_records
-        tasks = self._planner.next(self.batch + 1, self.clock)
-        if tasks is None:
-            return False
-        self.batch += 1
-        self._lines = [encode_plan(task) for task in tasks]
-        return True
+        self._protocol.close()
+        self._begin(job)
 
     def restart(self, lose_local_state: bool = False) -> None:
         """Throw away all that workers hold in memory, and if told so their local stores."""
@@ -212,12 +188,12 @@ class LocalJob:
 
     def epoch(self) -> Epoch:
         """Where the sources stand."""
-        return self._planner.epoch(self.batch)
+        return self.planner.epoch(self.batch)
 
     @property
     def metrics(self) -> dict[str, dict[str, Any]]:
         """What functions counted and measured, as ``JobClient.get_metrics`` gives it."""
-        return self._metrics.by_operator(self._job.spec.operators)
+        return self._progress.metrics.by_operator(self._job.spec.operators)
 
     def state(self, uid: str, name: str) -> dict[Any, Any]:
         """All keys and values of a state, as of the last micro-batch."""
@@ -230,8 +206,7 @@ class LocalJob:
 
     def _execute(self) -> list[Envelope]:
         envelopes: list[Envelope] = []
-        for line in self._lines:
-            plan = decode_plan(line)
+        for plan in self.checkpoint.tasks_of_plan(self.batch):
             task = self._ingress.get(plan.task)
             if task is None or task.stale(plan):
                 task = self._ingress[plan.task] = IngressTask(self._load(), plan.task)
@@ -248,7 +223,7 @@ class LocalJob:
         slots = self._job.spec.parallelism
         for slot in range(slots):
             mine = [envelope for envelope in envelopes if envelope.slot % slots == slot]
-            journal = self._journals.setdefault((stage, slot), MemoryJournal())
+            journal = self.checkpoint.journal((stage, slot))
             # the order in which Spark delivers envelopes is not defined
             yield from self._host(stage, slot).run(reversed(mine), journal)
 
@@ -263,36 +238,12 @@ class LocalJob:
             self._hosts[place] = SlotHost(job, stage, slot, store)
         return self._hosts[place]
 
-    def _commit(self, envelopes: list[Envelope]) -> None:
-        messages: dict[str, list[Any]] = {uid: [] for uid in self._sinks}
-        reports: list[dict[str, Any]] = []
-        for envelope in envelopes:
-            assert envelope.stage == DRIVER, envelope
-            if envelope.kind == COMMIT:
-                messages[envelope.dest].append(pickle.loads(envelope.payload))
-            elif envelope.kind == CELLS:
-                self._planner.remember(*decode_report(envelope.payload))
-            elif envelope.kind == OPERATORS:
-                self._planner.remember_operators(decode_operators(envelope.payload))
-            elif envelope.kind == REPORT:
-                reports.append(decode_report(envelope.payload))
-        self._planner.take_wishes(reports)
-        self._planner.take_inventory(reports)
-        self._metrics.take(reports)
-        for uid, sink in self._sinks.items():
-            sink.commit(self.batch, messages[uid])
-        counted = Counter[str]()
-        for report in reports:
-            counted.update(report["counters"])
-        self._planner.observe(counted)
-        self._planner.committed()
-
     def close(self) -> None:
         """Release files, and let the sinks know that the job has ended."""
-        self._planner.close()
+        self._protocol.close()
         for store in self._stores.values():
             store.close()
-        for each in self._sinks.values():
+        for each in self._job.sinks:
             each.sink.close()
         self._directory.cleanup()
 

@@ -22,9 +22,10 @@ from scurry.functions.transforms import Function
 from scurry.plan.nodes import KeyBy
 from scurry.runtime.batch import MIN_WATERMARK, NO_TIMESTAMP, Batch
 from scurry.runtime.keyed import KeyedProcessOperator
-from scurry.runtime.operator import Operator, TaskContext
+from scurry.runtime.operator import Operator
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.stateless import ProcessOperator
+from scurry.runtime.task_context import TaskContext, TaskPlace, TaskState
 from scurry.runtime.timers import timer_queue
 from scurry.state.journal import MemoryJournal
 from scurry.state.local.disk import LocalStore
@@ -101,7 +102,7 @@ class OperatorHarness:
         )
         self._operator = spec.make(spec)
         self._operator.wire([self._take], _Listening(self._side))
-        self._context = TaskContext(0, 1, self._max_parallelism, store=self._store)
+        self._context = TaskContext(TaskPlace(0, self._max_parallelism), TaskState(self._store))
         self._begin()
         self._operator.open(self._context)
         self._operator.begin(self._watermark)
@@ -158,7 +159,7 @@ class OperatorHarness:
 
     def counter(self, name: str) -> int:
         """A counter of the operator, such as "late": elements that came too late for windows."""
-        return self._context.counters.get(f"{name}:{_UID}", 0)
+        return self._context.report.counters.get(f"{name}:{_UID}", 0)
 
     def state(self, name: str) -> dict[Any, Any]:
         """All keys and values of a state."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -11,9 +10,11 @@ import pytest
 from scurry.checkpoint.directory import JobDirectory
 from scurry.checkpoint.epochs import Epoch
 from scurry.checkpoint.initial_state import InitialState, ShareWriter
+from scurry.checkpoint.layout import Home
 from scurry.common.errors import StateError
 from scurry.datastream import StreamExecutionEnvironment
-from scurry.engine.spark.worker import JobPayload, run_ingress
+from scurry.engine.spark.payload import JobPayload
+from scurry.engine.spark.worker import run_ingress
 from scurry.runtime.ingress import TaskPlan
 from scurry.runtime.rescaling import SlotStart
 from scurry.runtime.specs import JobSpec
@@ -71,9 +72,9 @@ def test_parallelism_may_change_as_a_whole_or_of_one_operator(tmp_path: Path) ->
 
 
 def commit(directory: JobDirectory, number: int) -> None:
-    commits = directory.home / "spark" / "commits"
-    commits.mkdir(parents=True, exist_ok=True)
-    (commits / str(number)).touch()
+    place = directory.home.spark_commit(number)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.touch()
 
 
 def test_generations_follow_each_other(tmp_path: Path) -> None:
@@ -90,14 +91,14 @@ def test_generations_follow_each_other(tmp_path: Path) -> None:
     again = JobDirectory(str(tmp_path))
     again.prepare(keyed_job(2))
     assert again.generation.number == 0
-    assert not directory.home_of(made).exists()
+    assert not directory.home_of(made).path.exists()
 
     directory.write_epoch_of(directory.draft(keyed_job(3)), Epoch(2, {}, []))
     directory.switch_to(made)
     directory = JobDirectory(str(tmp_path))
     directory.prepare(keyed_job(3))
     assert directory.generation == made
-    assert directory.initial_state == str(tmp_path / "generation-1" / "state")
+    assert directory.begins_with_state
     epoch = directory.last_epoch()
     assert epoch is not None
     assert epoch.batch == 2
@@ -110,7 +111,7 @@ def test_generations_follow_each_other(tmp_path: Path) -> None:
     assert directory.committed(3)
     assert directory.durable() == (made, 3)
     directory.write_epoch(Epoch(4, {}, []))
-    assert directory.initial_state == ""
+    assert not directory.begins_with_state
     assert sorted(place.name for place in tmp_path.iterdir()) == ["generation-1", "job.json"]
     assert sorted(place.name for place in (tmp_path / "generation-1").iterdir()) == [
         "epochs",
@@ -119,15 +120,8 @@ def test_generations_follow_each_other(tmp_path: Path) -> None:
     ]
 
 
-def test_a_garbled_identity(tmp_path: Path) -> None:
-    JobDirectory(str(tmp_path)).prepare(keyed_job())
-    (tmp_path / "job.json").write_bytes(b"{")
-    with pytest.raises(StateError, match=r"job\.json cannot be read .* the checkpoint is damaged"):
-        JobDirectory(str(tmp_path))
-
-
 def test_initial_state_that_was_deleted_or_cut_short(tmp_path: Path) -> None:
-    state = InitialState(str(tmp_path), 1, 0)
+    state = InitialState(Home(tmp_path).initial_state_of(1, 0))
     with pytest.raises(StateError, match=r"1/0/start, state that was to be .*somebody has deleted"):
         state.fill(MemoryJournal())
     state.write_start(SlotStart(7, b"notes", b"last"))
@@ -145,7 +139,7 @@ def test_initial_state_that_was_deleted_or_cut_short(tmp_path: Path) -> None:
 def test_a_lost_plan(tmp_path: Path) -> None:
     directory = JobDirectory(str(tmp_path))
     directory.prepare(job())
-    payload = JobPayload(job(), "id", [0, 1], str(directory.plans))
+    payload = JobPayload(job(), "id", [0, 1], directory.home)
     with pytest.raises(StateError, match=r"plan of micro-batch 3 is missing from .*000000003"):
         list(run_ingress(payload, 3, 0))
 
@@ -154,7 +148,7 @@ def test_a_task_without_a_share_of_the_plan_reads_nothing(tmp_path: Path) -> Non
     directory = JobDirectory(str(tmp_path))
     directory.prepare(job())
     directory.write_plan(3, [TaskPlan(3, 0, 1, 0, [])], Epoch(3, {}, []))
-    payload = JobPayload(job(), "id", [0, 1], str(directory.plans))
+    payload = JobPayload(job(), "id", [0, 1], directory.home)
     assert list(run_ingress(payload, 3, 1)) == []
 
 
@@ -176,16 +170,7 @@ def test_a_garbled_epoch_or_plan(tmp_path: Path) -> None:
     epoch.write_bytes(b"{")
     with pytest.raises(StateError, match=re.escape(f"{epoch} cannot be read")):
         directory.last_epoch()
-    plan = directory.plans / "000000008"
+    plan = directory.home.plan(8)
     plan.mkdir()
     with pytest.raises(StateError, match=re.escape(f"{plan / '_after.json'} cannot be read")):
         directory.pending_plan(7)
-
-
-def test_a_checkpoint_of_another_format_is_refused(tmp_path: Path) -> None:
-    JobDirectory(str(tmp_path)).prepare(job())
-    marker = tmp_path / "job.json"
-    described = json.loads(marker.read_bytes())
-    marker.write_text(json.dumps({**described, "version": 3}))
-    with pytest.raises(StateError, match="has format 3; this version of Scurry reads and writes"):
-        JobDirectory(str(tmp_path))

@@ -113,7 +113,7 @@ def test_all_slots_hold_the_same_rules() -> None:
         held = []
         for place, store in job._stores.items():
             slot = SlotStore(store, 128)
-            slot.begin(job._journals[place])
+            slot.begin(job.checkpoint.journal(place))
             held.append(list(broadcast_table(slot, "match", "rules").items()))
     assert held == [[("a", 1), ("c", 9)]] * 3
 

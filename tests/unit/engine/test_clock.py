@@ -79,7 +79,7 @@ def test_a_job_that_starts_again_gets_over_it_too() -> None:
     job, sink = started(lambda keyed: keyed.process(Alarm()))
     with job:
         run(job, [YEARS])
-        job.rescale(job._job)
+        job.recover()
         run(job, [2000, 2010])
     assert sink.values == [YEARS, 2000, ("alarm", 2010), 2010]
 

@@ -8,7 +8,7 @@ import pytest
 
 from scurry.engine import progress as module
 from scurry.engine.progress import Progress, StopWatch
-from scurry.runtime.operator import TaskContext
+from scurry.runtime.task_context import TaskReport
 
 
 def test_laps_follow_one_another(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,12 +24,12 @@ def test_laps_follow_one_another(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def report_of(**times: float) -> dict[str, Any]:
-    context = TaskContext(0, 1, 128)
+    report = TaskReport()
     for name, seconds in times.items():
-        context.spent(name.replace("_", " "), seconds / 2)
-        context.spent(name.replace("_", " "), seconds / 2)
-    found = context.take_report()
-    assert context.take_report()["times"] == {}
+        report.spent(name.replace("_", " "), seconds / 2)
+        report.spent(name.replace("_", " "), seconds / 2)
+    found = report.take(1)
+    assert report.take(1)["times"] == {}
     return found
 
 

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import pytest
 
+from scurry.checkpoint.layout import Home
 from scurry.common.errors import JobError
 from scurry.common.waiting import Wait, WaitBoard, current_board
 from scurry.connectors.kafka.client import Patience as KafkaPatience
@@ -18,7 +19,7 @@ from scurry.connectors.patience import Patience
 from scurry.datastream import StreamExecutionEnvironment
 from scurry.engine import waits
 from scurry.engine.progress import Progress
-from scurry.engine.waits import NoteBoard, ProgressTeller, notes_beside, read_notes
+from scurry.engine.waits import NoteBoard, ProgressTeller, read_notes
 from scurry.testing import collect_local
 
 
@@ -99,7 +100,7 @@ def test_a_call_that_is_repeated_is_on_the_board_meanwhile() -> None:
 
 
 def test_workers_leave_notes_that_the_driver_reads(tmp_path: Path) -> None:
-    notes = notes_beside(str(tmp_path / "plans"))
+    notes = Home(tmp_path).waiting
     assert read_notes(notes) == []
     with NoteBoard(notes) as board:
         board.post(self := object(), wait_of(1))

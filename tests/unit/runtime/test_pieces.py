@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from scurry.common import Row, Types
 from scurry.common.errors import StateError, TypeMismatchError
 from scurry.common.keys import KeySlots
+from scurry.engine.spark.local_stores import own_directory
 from scurry.engine.spark.routes import route_values, spark_hash
-from scurry.engine.spark.worker import own_directory
 from scurry.runtime.batch import Batch
 from scurry.runtime.blobs import decode_batch, encode_batch
 from scurry.runtime.columns import ElementCodec, infer_columns

@@ -2,18 +2,16 @@
 
 The query counts micro-batches (Spark's ``rate-micro-batch`` source does nothing else), runs the
 ingress, one ``transformWithState`` per stage, and ends in a callback on the driver. The callback
-is the micro-batch: it waits until there is something to do, writes the plan, has Spark execute it,
-takes in what the tasks report, commits the sinks under the batch's number and writes the epoch.
-When it returns, Spark commits; when it is called again, the batch before is durable.
+is the micro-batch: it waits until there is something to do and a plan is written, has Spark execute
+it, and finishes it; what that means, :mod:`scurry.engine.protocol` says. When it returns, Spark
+commits; when it is called again, the batch before is durable.
 """
 
 from __future__ import annotations
 
-import pickle
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -21,16 +19,14 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.query import StreamingQuery
 
 from scurry.checkpoint.directory import JobDirectory
-from scurry.checkpoint.epochs import Epoch, after_forgetting
-from scurry.common.fault_points import fault_point
-from scurry.engine.histories import JobSink, start_sinks
-from scurry.engine.planner import BatchPlanner, planned_for
-from scurry.engine.progress import Progress, StopWatch
+from scurry.engine.job import Job
+from scurry.engine.progress import Progress
+from scurry.engine.protocol import CommitProtocol
+from scurry.engine.spark.envelope_batches import ENVELOPE_SCHEMA, to_arrow
+from scurry.engine.spark.payload import JobPayload
 from scurry.engine.spark.stage_host import StageHost
-from scurry.engine.spark.worker import ENVELOPE_SCHEMA, JobPayload, run_ingress, to_arrow
-from scurry.runtime.envelope import CELLS, COMMIT, OPERATORS, REPORT
-from scurry.runtime.report import decode_operators, decode_report
-from scurry.runtime.specs import JobSpec
+from scurry.engine.spark.worker import run_ingress
+from scurry.runtime.envelope import Envelope
 
 # given as text, it would be parsed by the JVM, which takes long the first time
 _ENVELOPES = from_arrow_schema(ENVELOPE_SCHEMA)
@@ -65,29 +61,26 @@ class Attempt:
     def __init__(
         self,
         session: SparkSession,
-        spec: JobSpec,
+        job: Job,
         payload: JobPayload,
         directory: JobDirectory,
-        sinks: Sequence[JobSink],
         progress: Progress,
+        max_records: int,
     ) -> None:
         self._session = session
-        self._spec = spec
+        self._spec = job.spec
         self._payload = payload
         self._directory = directory
-        self._sinks = {each.uid: each for each in sinks}
         self._progress = progress
         self._query: StreamingQuery | None = None
         self._failure: BaseException | None = None
         self._halted = threading.Event()
+        #: held while there may be a new plan, and while somebody asks whether there is
         self._planning = threading.Lock()
-        #: the last batch planned, and the last one whose callback has returned
-        self._planned = self._handled = -1
-        self._watch = StopWatch()
+        self._protocol = CommitProtocol(job, directory, progress, max_records)
 
     def run(
         self,
-        max_records: int,
         trigger: str | None,
         stopping: threading.Event,
         on_progress: Callable[[Progress], None],
@@ -95,12 +88,11 @@ class Attempt:
         """Run until the sources end or ``stopping`` is set; raises what makes the query fail."""
         self._stopping = stopping
         self._on_progress = on_progress
-        epoch = self._where_it_stands()
-        planner = self._planner = BatchPlanner(self._spec, max_records, epoch, self._handled)
+        protocol = self._protocol
         try:
             where = f"the checkpoint in {self._directory.root}"
-            start_sinks(self._sinks.values(), self._payload.checkpoint_id, planner.history, where)
-            if self._planned > self._handled or not self._planner.done:
+            protocol.start(self._payload.checkpoint_id, where)
+            if not protocol.settled:
                 query = self._query = self._build(trigger)
                 try:
                     self._supervise(query)
@@ -109,39 +101,11 @@ class Attempt:
                     if query.isActive:
                         query.stop()
         except BaseException as failure:
-            for each in self._sinks.values():
-                each.sink.abort(self._handled + 1)
+            protocol.abort()
             raise (self._failure or failure) from None
         finally:
             self._progress.board.wipe()
-            self._planner.close()
-
-    def _where_it_stands(self) -> Epoch | None:
-        """The state of the sources to plan on from, after a restart."""
-        epoch = self._directory.last_epoch()
-        self._planned = self._handled = -1 if epoch is None else epoch.batch
-        self._directory.drop_plans_after(self._handled)
-        pending = self._directory.pending_plan(self._handled)
-        if pending is None:
-            return None if epoch is None else self._forgetful(epoch)
-        self._revise_plan(pending[0])
-        cells = {} if epoch is None else {(p.source, p.partition): p for p in epoch.partitions}
-        self._planned, planned = pending
-        for partition in planned.partitions:
-            before = cells.get((partition.source, partition.partition))
-            partition.cells = {} if before is None else before.cells
-        return self._forgetful(planned)
-
-    def _forgetful(self, epoch: Epoch) -> Epoch:
-        """``epoch`` without what the first micro-batch of this program drops, until it has."""
-        dropped = self._handled >= self._spec.forgetting.batch
-        return epoch if dropped else after_forgetting(epoch, self._spec)
-
-    def _revise_plan(self, batch: int) -> None:
-        """Take out of a plan what the program before this one has planned, and this one drops."""
-        if self._handled < self._spec.forgetting.batch:
-            tasks = planned_for(self._directory.tasks_of_plan(batch), self._spec)
-            self._directory.revise_plan(batch, tasks)
+            protocol.close()
 
     def _build(self, trigger: str | None) -> StreamingQuery:
         payload = self._payload
@@ -160,7 +124,7 @@ class Attempt:
         writer = (
             frame.writeStream.queryName(f"{self._spec.name} {self._spec.run_id[:8]}")
             .foreachBatch(self._on_batch)
-            .option("checkpointLocation", self._directory.spark)
+            .option("checkpointLocation", self._directory.home.spark.as_uri())
         )
         if trigger is not None:
             writer = writer.trigger(processingTime=trigger)
@@ -174,11 +138,11 @@ class Attempt:
             if stopping and deadline == float("inf"):
                 deadline = time.monotonic() + _PATIENCE_SECONDS
             if self._settled(stopping):
-                if self._handled >= 0:
-                    self._planner.committed()
+                if self._protocol.finished >= 0:
+                    self._protocol.committed()
                 return
             # asking the JVM takes time from the micro-batch under way
-            ending = stopping or self._planner.done
+            ending = stopping or self._protocol.planner.done
             self._stopping.wait(0 if ending else _WATCH_SECONDS)
             time.sleep(_STOP_SECONDS)
         failure = query.exception()
@@ -191,21 +155,25 @@ class Attempt:
         if not self._planning.acquire(timeout=_WATCH_SECONDS):
             return False
         try:
-            if not (stopping or self._planner.done) or self._planned != self._handled:
+            ending = stopping or self._protocol.planner.done
+            if not ending or self._protocol.pending:
                 return False
         finally:
             self._planning.release()
-        return self._handled < 0 or self._directory.committed(self._handled)
+        last = self._protocol.finished
+        return last < 0 or self._directory.committed(last)
 
     def _on_batch(self, frame: DataFrame, batch: int) -> None:
-        self._watch.lap("engine")
+        protocol = self._protocol
+        protocol.watch.lap("engine")
         batch += self._payload.first
         try:
-            if batch > 0 and self._planned < batch:
-                self._planner.committed()
+            if batch > 0 and protocol.planned < batch:
+                protocol.committed()
             with self._progress.board:
                 self._await_plan(batch)
-                self._execute(frame, batch)
+                protocol.finish_batch(batch, _collected(frame))
+                self._on_progress(self._progress)
         except QueryStopped:
             raise
         except BaseException as failure:
@@ -214,7 +182,7 @@ class Attempt:
 
     def _await_plan(self, batch: int) -> None:
         """Return once micro-batch ``batch`` has a plan."""
-        if self._planned == batch:
+        if self._protocol.planned == batch:
             return
         while not self._halted.is_set():
             if not self._stopping.is_set() and self._plan(batch):
@@ -225,49 +193,14 @@ class Attempt:
         raise QueryStopped
 
     def _plan(self, batch: int) -> bool:
-        """Write the plan of a micro-batch, if there is something to do."""
         with self._planning:
-            self._watch.lap("wait")
-            tasks = self._planner.next(batch)
-            if tasks is None:
-                return False
-            self._directory.write_plan(batch, tasks, self._planner.epoch(batch))
-            self._planned = batch
-            self._watch.lap("plan")
-            fault_point("planned")
-            return True
+            return self._protocol.plan(batch) is not None
 
-    def _execute(self, frame: DataFrame, batch: int) -> None:
-        began = time.perf_counter()
-        messages: dict[str, list[Any]] = {uid: [] for uid in self._sinks}
-        reports = []
-        for row in frame.collect():
-            if row.kind == COMMIT:
-                messages[row.dest].append(pickle.loads(row.payload))
-            elif row.kind == CELLS:
-                self._planner.remember(*decode_report(bytes(row.payload)))
-            elif row.kind == OPERATORS:
-                self._planner.remember_operators(decode_operators(bytes(row.payload)))
-            elif row.kind == REPORT:
-                reports.append(decode_report(bytes(row.payload)))
-        self._watch.lap("execute")
-        fault_point("before-sinks")
-        for uid, sink in self._sinks.items():
-            sink.commit(batch, messages[uid])
-            self._watch.lap(f"commit {uid}", "commit")
-            fault_point("between-sinks")
-        fault_point("after-sinks")
-        self._planner.take_wishes(reports)
-        self._planner.take_inventory(reports)
-        self._directory.write_epoch(self._planner.epoch(batch))
-        fault_point("after-epoch")
-        self._watch.lap("epoch")
-        phases = self._watch.take()
-        self._progress.take(batch, reports, time.perf_counter() - began, phases)
-        self._planner.observe(self._progress.last)
-        self._progress.gauges.update(self._planner.gauges())
-        self._handled = batch
-        self._on_progress(self._progress)
+
+def _collected(frame: DataFrame) -> Iterator[Envelope]:
+    """Have Spark execute the micro-batch; the envelopes that are left when all stages are done."""
+    for row in frame.collect():
+        yield Envelope._make((*row[:-1], bytes(row.payload)))
 
 
 class _Ingress:

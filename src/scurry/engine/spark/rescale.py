@@ -9,25 +9,25 @@ crash before that leaves files that the next start deletes; a crash after it, th
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
 
 import msgspec
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from scurry.checkpoint.directory import Generation, JobDirectory
-from scurry.checkpoint.epochs import rescaled
+from scurry.checkpoint.directory import JobDirectory
 from scurry.checkpoint.initial_state import InitialState, ShareWriter
-from scurry.checkpoint.log_files import LogFiles, slot_log, slot_runs
+from scurry.checkpoint.layout import Home
+from scurry.checkpoint.log_files import LogFiles
+from scurry.checkpoint.manifest import Generation
 from scurry.common.fault_points import fault_point
-from scurry.engine.planner import deal_again
+from scurry.engine.spark.local_stores import delete_stores
+from scurry.engine.spark.payload import JobPayload
 from scurry.engine.spark.routes import route_values
 from scurry.engine.spark.session import query_session
-from scurry.engine.spark.worker import JobPayload, local_root
+from scurry.engine.standing import carry_over
 from scurry.runtime.report import decode_report
 from scurry.runtime.rescaling import rescale_stage, rule_of
 from scurry.runtime.specs import JobSpec
@@ -56,21 +56,16 @@ def rescale(
     fault_point("rescaling")
     directory.switch_to(made)
     fault_point("rescaled")
-    local = Path(local_root(job.local_root)) / directory.identity.checkpoint_id
-    shutil.rmtree(local, ignore_errors=True)
+    delete_stores(job.local_root, directory.manifest.checkpoint_id)
 
 
 def _carry_over(directory: JobDirectory, made: Generation, job: JobSpec) -> None:
     """Take along where the sources stand, and a plan that may have been executed already."""
-    epoch = directory.last_epoch()
-    if epoch is not None:
-        directory.write_epoch_of(made, rescaled(epoch, job))
-    pending = directory.pending_plan(made.first - 1)
-    if pending is not None:
-        batch, planned = pending
-        after = rescaled(planned, job)
-        tasks = deal_again(directory.tasks_of_plan(batch), job, after)
-        directory.write_plan_of(made, batch, tasks, after)
+    carried = carry_over(directory, job)
+    if carried.epoch is not None:
+        directory.write_epoch_of(made, carried.epoch)
+    if carried.planned is not None:
+        directory.write_plan_of(made, made.first, carried.tasks, carried.planned)
 
 
 def _deal_out_state(
@@ -84,8 +79,8 @@ def _deal_out_state(
     own = query_session(session, before.parallelism)
     own.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", _ENTRIES_AT_ONCE)
     deal = Deal(job.parallelism, job.max_parallelism, made.operators, rule_of)
-    checkpoint = str(directory.home_of(before) / "spark")
-    state = str(directory.home_of(made) / "state")
+    old, new = directory.home_of(before), directory.home_of(made)
+    checkpoint = str(old.spark)
     slots = {route: slot for slot, route in enumerate(route_values(before.parallelism))}
     for operator in range(len(job.stages)):
         heads: dict[int, Head] = {
@@ -96,11 +91,10 @@ def _deal_out_state(
         log = _state(own, checkpoint, operator, "log").selectExpr(
             "key.slot as route", "user_map_key.seq as seq", "user_map_value.content as content"
         )
-        home = str(directory.home_of(before))
-        task = _SplitTask(payload, deal, slots, state, stage, home, heads)
+        task = _SplitTask(payload, deal, slots, stage, old, new, heads)
         starts = rescale_stage(heads, partial(_split, log, task), deal, before.operators)
         for slot, start in enumerate(starts):
-            InitialState(state, stage, slot).write_start(start)
+            InitialState(new.initial_state_of(stage, slot)).write_start(start)
 
 
 def _state(session: SparkSession, checkpoint: str, operator: int, variable: str) -> DataFrame:
@@ -126,17 +120,17 @@ class _SplitTask:
         payload: JobPayload,
         deal: Deal,
         slots: dict[int, int],
-        state: str,
         stage: int,
-        home: str,
+        old: Home,
+        new: Home,
         heads: dict[int, Head],
     ) -> None:
         self._payload = payload
         self._deal = deal
         self._slots = slots
-        self._state = state
         self._stage = stage
-        self._home = home
+        self._old = old
+        self._new = new
         self._heads = heads
 
     def __call__(
@@ -150,25 +144,26 @@ class _SplitTask:
             route, origin = entry[0], self._slots[entry[0]]
             with ExitStack() as files:
                 writers = [
-                    files.enter_context(
-                        ShareWriter(InitialState(self._state, self._stage, slot), str(origin))
-                    )
+                    files.enter_context(ShareWriter(self._begins_with(slot), str(origin)))
                     for slot in range(self._deal.slots)
                 ]
                 write = partial(_append, writers)
                 head, numbers = self._heads[origin], renumbering.get(origin)
-                kept = LogFiles(slot_log(self._home, self._stage, origin))
+                kept = LogFiles(self._old.log(self._stage, origin))
                 splitter = Splitter(origin, self._deal, write, numbers, head.counts)
                 while entry is not None and entry[0] == route:
                     splitter.take(entry[1], kept.entry(entry[2]))
                     entry = next(entries, None)
-                for group in large_groups(head, slot_runs(self._home, self._stage, origin)):
+                for group in large_groups(head, self._old.runs(self._stage, origin)):
                     splitter.take_group(group)
                 splitter.finish()
             gathered = msgspec.msgpack.encode(splitter.gathered)
             yield pa.RecordBatch.from_pydict(
                 {"origin": [origin], "gathered": [gathered]}, schema=_SUMMARY_ARROW
             )
+
+    def _begins_with(self, slot: int) -> InitialState:
+        return InitialState(self._new.initial_state_of(self._stage, slot))
 
 
 def _append(writers: Sequence[ShareWriter], slot: int, blob: bytes) -> None:

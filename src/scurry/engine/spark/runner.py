@@ -7,14 +7,12 @@ micro-batch ended.
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
 import threading
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -28,11 +26,12 @@ from scurry.engine.restarts import Restarts
 from scurry.engine.spark.attempt import Attempt
 from scurry.engine.spark.dependencies import NOTHING, Dependencies
 from scurry.engine.spark.failures import as_scurry_error
+from scurry.engine.spark.local_stores import delete_stores
+from scurry.engine.spark.payload import JobPayload
 from scurry.engine.spark.rescale import rescale
 from scurry.engine.spark.routes import route_values
 from scurry.engine.spark.session import query_session
-from scurry.engine.spark.worker import JobPayload, local_root
-from scurry.engine.waits import ProgressTeller, notes_beside
+from scurry.engine.waits import ProgressTeller
 
 
 class SparkJob:
@@ -58,8 +57,7 @@ class SparkJob:
         self._restarts = restarts or Restarts()
         self._temporary = directory is None
         self._directory = JobDirectory(directory or tempfile.mkdtemp(prefix="scurry-job-"))
-        notes = notes_beside(str(self._directory.plans))
-        self._teller = ProgressTeller(self.progress, notes, on_progress)
+        self._teller = ProgressTeller(self.progress, self._directory.home.waiting, on_progress)
         self._spec = replace(
             job.spec,
             run_id=uuid.uuid4().hex,
@@ -140,20 +138,20 @@ class SparkJob:
             spec = replace(self._spec, run_id=uuid.uuid4().hex)
             routes = route_values(spec.parallelism)
             if not self._directory.generation.fits(spec):
-                loader = JobPayload(spec, self._checkpoint_id, [], "", self._dependencies)
+                home = self._directory.home
+                loader = JobPayload(spec, self._checkpoint_id, [], home, self._dependencies)
                 rescale(self._session, self._directory, spec, loader)
-                self._teller.notes = notes_beside(str(self._directory.plans))
+                self._teller.notes = self._directory.home.waiting
             payload = JobPayload(
-                *(spec, self._checkpoint_id, routes, str(self._directory.plans)),
-                self._dependencies,
+                *(spec, self._checkpoint_id, routes, self._directory.home, self._dependencies),
                 first=self._directory.generation.first,
-                initial_state=self._directory.initial_state,
-                home=str(self._directory.home),
+                begins_with_state=self._directory.begins_with_state,
             )
             attempt = Attempt(
-                self._session, spec, payload, self._directory, self._sinks, self.progress
+                *(self._session, Job(spec, self._sinks), payload, self._directory),
+                *(self.progress, self._max_records),
             )
-            attempt.run(self._max_records, self._trigger, self._stopping, self._teller.tell)
+            attempt.run(self._trigger, self._stopping, self._teller.tell)
             return True
         except BaseException as failure:
             pause = None if self._stopping.is_set() else self._restarts.after(failure)
@@ -167,8 +165,7 @@ class SparkJob:
     def _finish(self) -> None:
         if self._temporary:
             self._directory.delete()
-            place = Path(local_root(self._spec.local_root)) / self._checkpoint_id
-            shutil.rmtree(place, ignore_errors=True)
+            delete_stores(self._spec.local_root, self._checkpoint_id)
         for each in self._sinks:
             try:
                 each.sink.close()

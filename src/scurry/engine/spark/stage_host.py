@@ -18,7 +18,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 
 if TYPE_CHECKING:
-    from scurry.engine.spark.worker import JobPayload
+    from scurry.engine.spark.payload import JobPayload
 
 # given as text, a schema would be parsed by the JVM in every task
 _CONTENT = StructType([StructField("content", BinaryType())])

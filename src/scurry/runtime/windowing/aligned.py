@@ -23,8 +23,8 @@ from scurry.runtime.batch import Batch, pick
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.failures import explained
 from scurry.runtime.keyed_state import store_of
-from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
+from scurry.runtime.task_context import TaskContext
 from scurry.runtime.windowing.agenda import Agenda
 from scurry.runtime.windowing.calls import combining, merging, overrides_clear
 from scurry.runtime.windowing.common import WindowingOperator

@@ -12,8 +12,9 @@ from scurry.runtime.emissions import Emissions
 from scurry.runtime.failures import explained
 from scurry.runtime.keyed_context import state_clock
 from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
-from scurry.runtime.operator import Clock, Operator, TaskContext
+from scurry.runtime.operator import Clock, Operator
 from scurry.runtime.specs import OperatorSpec
+from scurry.runtime.task_context import TaskContext
 from scurry.runtime.windowing.calls import call_for
 from scurry.runtime.windowing.contents import ELEMENTS, VALUES
 from scurry.runtime.windowing.contexts import FiringContext
@@ -159,7 +160,7 @@ class WindowingOperator(Operator):
 
     def _emit_late(self, batch: Batch, late: list[int]) -> None:
         """Elements that came too late for all their windows."""
-        self.context.count(f"late:{self.spec.uid}", len(late))
+        self.context.report.count(f"late:{self.spec.uid}", len(late))
         tag = self._windowing.late_tag
         if tag is not None:
             self.emit_side(tag.tag_id, batch.take(np.array(late, dtype=np.int64)))

@@ -18,8 +18,8 @@ from scurry.runtime.batch import MAX_WATERMARK, NO_TIMESTAMP, Batch
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.failures import explained
 from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
-from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
+from scurry.runtime.task_context import TaskContext
 from scurry.runtime.timers import EVENT, PROCESSING, TimerQueue, timer_queue
 from scurry.runtime.windowing.common import WindowingOperator
 from scurry.runtime.windowing.contents import ELEMENTS, NOTHING, VALUES, ListContents, contents_for

@@ -20,8 +20,8 @@ from scurry.runtime.batch import Batch
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.failures import explained
 from scurry.runtime.keyed_state import store_of
-from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
+from scurry.runtime.task_context import TaskContext
 from scurry.runtime.windowing.calls import combining, merging, overrides_clear
 from scurry.runtime.windowing.common import WindowingOperator
 from scurry.runtime.windowing.session_table import (

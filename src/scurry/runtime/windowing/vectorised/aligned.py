@@ -28,8 +28,8 @@ from scurry.runtime.columnar.partials import (
 )
 from scurry.runtime.failures import NO_ELEMENT
 from scurry.runtime.keyed_state import store_of
-from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
+from scurry.runtime.task_context import TaskContext
 from scurry.runtime.windowing.agenda import Agenda
 from scurry.runtime.windowing.common import WindowingOperator
 from scurry.runtime.windowing.slices import SLICED_COLUMNS
@@ -152,7 +152,7 @@ class VectorisedAlignedOperator(VectorisedOperator):
         late = latest + self._size - 1 <= self._clock.watermark
         kept = np.flatnonzero(~late)
         if len(kept) < len(starts):
-            self.context.count(f"late:{self.spec.uid}", int(whole.columns["n"][late].sum()))
+            self.context.report.count(f"late:{self.spec.uid}", int(whole.columns["n"][late].sum()))
         if len(kept):
             codes = self._slices.codes_of_keys(whole.keys)[kept]
             self._add(codes, starts[kept], take(whole.partials, kept))

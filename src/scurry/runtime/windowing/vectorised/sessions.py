@@ -17,8 +17,8 @@ from scurry.runtime.batch import MAX_WATERMARK, Batch, Longs
 from scurry.runtime.columnar.exact import Array
 from scurry.runtime.columnar.partials import Columns, combine, concat, take
 from scurry.runtime.keyed_state import store_of
-from scurry.runtime.operator import TaskContext
 from scurry.runtime.specs import OperatorSpec
+from scurry.runtime.task_context import TaskContext
 from scurry.runtime.windowing.slices import SESSION_COLUMNS
 from scurry.runtime.windowing.vectorised.aligned import VectorisedOperator
 from scurry.runtime.windowing.vectorised.output import Results

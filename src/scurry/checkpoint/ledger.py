@@ -1,0 +1,59 @@
+"""What an engine writes down so that a job survives its driver: plans and epochs.
+
+A *plan* says what a micro-batch reads, and where the sources stand after it. It is written before
+anything is read. An *epoch* says where the job stands after a micro-batch. It is written when the
+micro-batch is over, and counts from the moment at which the engine commits the micro-batch.
+
+Engines differ in how they commit, so a ledger only answers which epoch is the last committed one.
+:class:`~scurry.checkpoint.directory.JobDirectory` is the ledger on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from scurry.checkpoint.claims import Standing
+from scurry.checkpoint.epochs import Epoch
+from scurry.runtime.ingress import TaskPlan
+
+
+class Ledger(Protocol):
+    """Plans and epochs of one job, durable as soon as a call returns."""
+
+    def last_epoch(self) -> Epoch | None:
+        """The epoch of the last micro-batch that was committed, None for a new job."""
+
+    def write_epoch(self, epoch: Epoch) -> None:
+        """Remember where the job stands after a micro-batch; those before are committed."""
+
+    def write_plan(self, batch: int, tasks: Sequence[TaskPlan], after: Epoch) -> None:
+        """Write the plan of micro-batch ``batch`` down, all at once; ``after`` has the positions
+        of the sources after it."""
+
+    def pending_plan(self, after: int) -> tuple[int, Epoch] | None:
+        """The plan of the micro-batch that follows the committed one ``after``, if it was written:
+        its number, and the positions of the sources after it."""
+
+    def tasks_of_plan(self, batch: int) -> list[TaskPlan]:
+        """What the plan of micro-batch ``batch`` says."""
+
+    def revise_plan(self, batch: int, tasks: Sequence[TaskPlan]) -> None:
+        """Replace what tasks read in micro-batch ``batch``, task by task."""
+
+    def drop_plans_after(self, batch: int) -> None:
+        """Forget plans that cannot have been executed: those beyond the one after ``batch``."""
+
+
+def standing_of(ledger: Ledger, place: str) -> Standing | None:
+    """Where the checkpoint at ``place`` stands, None if nothing was planned yet."""
+    epoch = ledger.last_epoch()
+    last = -1 if epoch is None else epoch.batch
+    pending = ledger.pending_plan(last)
+    if pending is not None:
+        # what it does not know of states, because they are written by its own micro-batch,
+        # is not there either
+        epoch = pending[1]
+    if epoch is None:
+        return None
+    return Standing(place, epoch, last + 1, pending is not None)

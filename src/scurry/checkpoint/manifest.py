@@ -1,0 +1,143 @@
+"""The manifest of a checkpoint, ``job.json``: what it is, who wrote it, and how to read it.
+
+It holds what does not change from one micro-batch to the next. It is written when a checkpoint is
+made, when a job starts on it that changes something of it, and when a generation comes into force
+or goes; never by a micro-batch.
+
+The *format* is the version of everything in a job's directory but the epochs, which have one of
+their own. It is compared before anything else is read, so that a checkpoint of another format is
+refused in words, whatever it looks like. Within a format, fields may be added that have a default:
+a manifest without them is read, and one with fields that this version does not know is read and
+keeps them when it is written again.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from scurry import __version__
+from scurry.checkpoint.whole_files import write_whole
+from scurry.common.errors import StateError
+from scurry.runtime.specs import JobSpec
+
+#: The version of all that is in a checkpoint; one of another version is refused.
+FORMAT = 4
+
+
+class Writer(msgspec.Struct, frozen=True):
+    """The versions of what wrote a checkpoint last; empty if they are not known."""
+
+    scurry: str = ""
+    pyspark: str = ""
+
+
+def this_writer() -> Writer:
+    """The versions of what is running."""
+    try:
+        return Writer(__version__, version("pyspark"))
+    except PackageNotFoundError:
+        return Writer(__version__)
+
+
+class Generation(msgspec.Struct):
+    """What is fixed as long as Spark's checkpoint is the same."""
+
+    number: int
+    #: the slots of the job
+    parallelism: int
+    #: the parallelism of operators in stages, and of sources
+    operators: dict[str, int] = {}
+    sources: dict[str, int] = {}
+    #: the number of its first micro-batch
+    first: int = 0
+
+    def fits(self, job: JobSpec) -> bool:
+        """Whether ``job`` has the parallelism of this generation, in all its parts."""
+        known = {**self.operators, **self.sources}
+        degrees = {**job.degrees, **_tasks(job)}
+        same = all(known.get(uid, degree) == degree for uid, degree in degrees.items())
+        return same and self.parallelism == job.parallelism
+
+    def followed_by(self, job: JobSpec, number: int, first: int) -> Generation:
+        """The generation of ``job`` that comes after this one. What is known of operators that
+        the job does not have is kept: they may come back."""
+        return Generation(
+            number,
+            job.parallelism,
+            {**self.operators, **job.degrees},
+            {**self.sources, **_tasks(job)},
+            first,
+        )
+
+
+def _tasks(job: JobSpec) -> dict[str, int]:
+    return {source.uid: source.tasks for source in job.sources}
+
+
+class Manifest(msgspec.Struct):
+    """What is fixed for the life of a checkpoint, and its generations, the one in force last."""
+
+    checkpoint_id: str
+    #: the number of key groups
+    max_parallelism: int
+    stages: int
+    generations: list[Generation]
+    #: the format
+    version: int = FORMAT
+    writer: Writer = Writer()
+
+
+class _Format(msgspec.Struct):
+    """What is read of a manifest whose format is not known yet."""
+
+    version: int
+    writer: Writer = Writer()
+
+
+class ManifestFile:
+    """The manifest as a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        #: the content as it was read or written last
+        self._content: dict[str, Any] = {}
+
+    def exists(self) -> bool:
+        """Whether there is a checkpoint."""
+        return self._path.exists()
+
+    def read(self) -> Manifest:
+        """The manifest; raises :class:`StateError` if it is damaged, or of another format."""
+        try:
+            content = self._path.read_bytes()
+            found = msgspec.json.decode(content, type=_Format)
+            if found.version != FORMAT:
+                raise StateError(_another_format(self._path.parent, found))
+            self._content = msgspec.json.decode(content)
+            return msgspec.json.decode(content, type=Manifest)
+        except (OSError, msgspec.MsgspecError) as failure:
+            raise StateError(
+                f"{self._path} cannot be read ({failure}): the checkpoint is damaged, or was "
+                "written by another version of Scurry. Put the file back, or start anew with an "
+                "empty directory."
+            ) from failure
+
+    def write(self, manifest: Manifest) -> None:
+        """Make it the manifest, all at once, unless it is already."""
+        content = {**self._content, **msgspec.to_builtins(manifest)}
+        if content != self._content:
+            write_whole(self._path, msgspec.json.encode(content))
+            self._content = content
+
+
+def _another_format(root: Path, found: _Format) -> str:
+    by = f", written by Scurry {found.writer.scurry}" if found.writer.scurry else ""
+    return (
+        f"The checkpoint in {root} has format {found.version}{by}; this version of Scurry "
+        f"({__version__}) reads and writes format {FORMAT}. Go on with the version of Scurry that "
+        "wrote it, or start anew with an empty directory."
+    )

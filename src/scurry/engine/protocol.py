@@ -1,0 +1,164 @@
+"""The commit protocol: how a micro-batch becomes part of history, whatever engine executes it.
+
+A micro-batch here is any stretch of input at whose end the engine makes state durable; its number
+is its name. The driver goes through these steps, in this order:
+
+====  ====================================  =====================================================
+step  what happens                          what a crash right after it leads to
+====  ====================================  =====================================================
+1     the plan is written                   the micro-batch has to be run, and reads what the
+                                            plan says; its place in history is fixed
+2     the engine executes it: tasks prepare
+      state and what sinks will write, and  nothing of that counts: the tasks start again from
+      send the driver envelopes             the state of the micro-batch before
+3     each sink commits, one after the      it is run again; sinks that have its mark find a
+      other, under the number and the       repetition and change nothing, the others commit
+      branch of the micro-batch
+4     the epoch is written, under the       it is run again, and the same epoch is written again:
+      number of the micro-batch             nobody reads the epoch of an uncommitted micro-batch
+5     progress is told, and the sources     nothing is lost: both start again at zero
+      learn how much was read
+6     **the engine commits**: from here on  the job goes on after it
+      state and epoch of the micro-batch
+      are those to go on from
+7     the sources are told that all before  they are told with the next micro-batch, or when the
+      their position is durable             job starts and finds nothing left to do
+====  ====================================  =====================================================
+
+Step 6 is the engine's own: Spark writes its commit log when the callback of the micro-batch
+returns. All other steps are here. Two things make the order safe. Plans are written before sinks
+hear of a micro-batch, so what a sink may hold without the checkpoint is one micro-batch, with the
+same records when it is repeated. And the epoch is written before the engine commits, so a committed
+micro-batch always has one.
+
+An engine calls :meth:`CommitProtocol.start` once, then for each micro-batch
+:meth:`CommitProtocol.plan`, :meth:`CommitProtocol.finish_batch` and, when it has committed,
+:meth:`CommitProtocol.committed`.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from scurry.checkpoint.ledger import Ledger
+from scurry.common.fault_points import fault_point
+from scurry.engine.histories import start_sinks
+from scurry.engine.job import Job
+from scurry.engine.planner import BatchPlanner
+from scurry.engine.progress import Progress, StopWatch
+from scurry.engine.standing import starting_point
+from scurry.runtime.envelope import CELLS, COMMIT, OPERATORS, REPORT, Envelope
+from scurry.runtime.ingress import TaskPlan
+from scurry.runtime.report import decode_operators, decode_report
+
+
+@dataclass
+class _Received:
+    """What the tasks of a micro-batch have sent to the driver."""
+
+    #: for each sink, what its writers have prepared
+    messages: dict[str, list[Any]]
+    reports: list[dict[str, Any]] = field(default_factory=list)
+
+
+class CommitProtocol:
+    """The driver's side of a job, from one start of the job to its end or its next failure."""
+
+    def __init__(self, job: Job, ledger: Ledger, progress: Progress, max_records: int) -> None:
+        """Find out where the job stands; at most ``max_records`` records of each source are
+        planned for a micro-batch."""
+        self._ledger = ledger
+        self._progress = progress
+        self._sinks = {each.uid: each for each in job.sinks}
+        #: measures the phases of each micro-batch; see :data:`scurry.engine.progress.PHASES`
+        self.watch = StopWatch()
+        found = starting_point(ledger, job.spec)
+        #: the last micro-batch planned, and the last one that only the engine has to commit
+        self.planned, self.finished = found.planned, found.committed
+        self.planner = BatchPlanner(job.spec, max_records, found.epoch, found.committed)
+
+    def start(self, checkpoint_id: str, checkpoint: str) -> None:
+        """Start the sinks, before anything is planned or executed; ``checkpoint`` names the
+        checkpoint in messages. Raises if one of them holds what the checkpoint does not know."""
+        history = self.planner.history
+        start_sinks(self._sinks.values(), checkpoint_id, history, checkpoint)
+        if self.settled and self.planned >= 0:
+            self.committed()
+
+    @property
+    def pending(self) -> bool:
+        """Whether there is a micro-batch that has a plan and is not finished."""
+        return self.planned > self.finished
+
+    @property
+    def settled(self) -> bool:
+        """Whether all sources have ended, and all that was planned is finished."""
+        return self.planner.done and not self.pending
+
+    def plan(self, batch: int, now: int | None = None) -> list[TaskPlan] | None:
+        """Plan micro-batch ``batch`` and write the plan down; None if there is nothing to do yet.
+        ``now`` is processing time, by default the clock's."""
+        self.watch.lap("wait")
+        tasks = self.planner.next(batch, now)
+        if tasks is None:
+            return None
+        self._ledger.write_plan(batch, tasks, self.planner.epoch(batch))
+        self.planned = batch
+        self.watch.lap("plan")
+        fault_point("planned")
+        return tasks
+
+    def finish_batch(self, batch: int, envelopes: Iterable[Envelope]) -> None:
+        """Micro-batch ``batch`` was executed, and ``envelopes`` are what has reached the driver:
+        all that is left after this is the engine's commit."""
+        received = self._receive(envelopes)
+        self.watch.lap("execute")
+        fault_point("before-sinks")
+        for uid, sink in self._sinks.items():
+            sink.commit(batch, received.messages[uid])
+            self.watch.lap(f"commit {uid}", "commit")
+            fault_point("between-sinks")
+        fault_point("after-sinks")
+        self.planner.take_wishes(received.reports)
+        self.planner.take_inventory(received.reports)
+        self._ledger.write_epoch(self.planner.epoch(batch))
+        fault_point("after-epoch")
+        self.watch.lap("epoch")
+        phases = self.watch.take()
+        took = sum(phases.get(phase, 0.0) for phase in ("execute", "commit", "epoch"))
+        self._progress.take(batch, received.reports, took, phases)
+        self.planner.observe(self._progress.last)
+        self._progress.gauges.update(self.planner.gauges())
+        self.finished = batch
+
+    def _receive(self, envelopes: Iterable[Envelope]) -> _Received:
+        """Hand the envelopes to whom they are meant for."""
+        found = _Received({uid: [] for uid in self._sinks})
+        for envelope in envelopes:
+            if envelope.kind == COMMIT:
+                found.messages[envelope.dest].append(pickle.loads(envelope.payload))
+            elif envelope.kind == CELLS:
+                self.planner.remember(*decode_report(envelope.payload))
+            elif envelope.kind == OPERATORS:
+                self.planner.remember_operators(decode_operators(envelope.payload))
+            elif envelope.kind == REPORT:
+                found.reports.append(decode_report(envelope.payload))
+            else:
+                raise AssertionError(f"not meant for the driver: {envelope}")
+        return found
+
+    def committed(self) -> None:
+        """The engine has committed the last finished micro-batch, and no other one is planned."""
+        self.planner.committed()
+
+    def abort(self) -> None:
+        """The job failed: sinks throw away what was prepared and not committed."""
+        for each in self._sinks.values():
+            each.sink.abort(self.finished + 1)
+
+    def close(self) -> None:
+        """The job has ended, or starts again with another protocol."""
+        self.planner.close()

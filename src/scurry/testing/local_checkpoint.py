@@ -1,0 +1,92 @@
+"""The checkpoint of a :class:`~scurry.testing.local.LocalJob`: a ledger and journals in memory.
+
+Everything is kept as bytes, as it would be on disk, so that nobody holds on to an object that the
+job goes on changing. What the tasks write to their journals counts from the commit of the
+micro-batch on; :meth:`MemoryCheckpoint.roll_back` is what a crash before it does.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from scurry.checkpoint.epochs import Epoch, decode_epoch
+from scurry.engine.standing import CarriedOver
+from scurry.runtime.ingress import TaskPlan, decode_plan, encode_plan
+from scurry.state.journal import MemoryJournal
+
+#: A stage, and a slot of it.
+Place = tuple[int, int]
+
+
+class MemoryCheckpoint:
+    """A :class:`~scurry.checkpoint.ledger.Ledger`, and the journals of all slots."""
+
+    def __init__(self) -> None:
+        #: what the tasks write to
+        self.journals: dict[Place, MemoryJournal] = {}
+        self._durable: dict[Place, MemoryJournal] = {}
+        self._last = -1
+        self._epochs: dict[int, bytes] = {}
+        #: for each planned micro-batch, what its tasks read, and where the sources stand after it
+        self._plans: dict[int, tuple[list[bytes], bytes]] = {}
+
+    def last_epoch(self) -> Epoch | None:
+        return None if self._last < 0 else decode_epoch(self._epochs[self._last])
+
+    def write_epoch(self, epoch: Epoch) -> None:
+        self._epochs[epoch.batch] = msgspec.json.encode(epoch)
+
+    def write_plan(self, batch: int, tasks: Sequence[TaskPlan], after: Epoch) -> None:
+        self._plans[batch] = [encode_plan(task) for task in tasks], msgspec.json.encode(after)
+
+    def pending_plan(self, after: int) -> tuple[int, Epoch] | None:
+        found = self._plans.get(after + 1)
+        return None if found is None else (after + 1, decode_epoch(found[1]))
+
+    def tasks_of_plan(self, batch: int) -> list[TaskPlan]:
+        return [decode_plan(line) for line in self._plans[batch][0]]
+
+    def revise_plan(self, batch: int, tasks: Sequence[TaskPlan]) -> None:
+        self._plans[batch] = [encode_plan(task) for task in tasks], self._plans[batch][1]
+
+    def drop_plans_after(self, batch: int) -> None:
+        self._plans = {at: plan for at, plan in self._plans.items() if at <= batch + 1}
+
+    def journal(self, place: Place) -> MemoryJournal:
+        """The journal of a slot."""
+        return self.journals.setdefault(place, MemoryJournal())
+
+    def commit(self, batch: int) -> None:
+        """Micro-batch ``batch`` is durable, with its epoch and with all that journals hold."""
+        self._last = batch
+        self._durable = _copies(self.journals)
+        self._epochs = {batch: self._epochs[batch]}
+        self._plans.pop(batch)
+
+    def roll_back(self) -> None:
+        """Lose all that was not committed."""
+        self.journals = _copies(self._durable)
+
+    def move(self, journals: Mapping[Place, MemoryJournal], carried: CarriedOver) -> None:
+        """Go on with another parallelism: with these journals, and with what was carried over."""
+        self._durable = dict(journals)
+        self.roll_back()
+        if carried.epoch is not None:
+            self.write_epoch(carried.epoch)
+        if carried.planned is not None:
+            self.write_plan(carried.planned.batch, carried.tasks, carried.planned)
+
+    def copied(self) -> MemoryCheckpoint:
+        """A copy, as somebody would make it of a directory on disk."""
+        made = copy.copy(self)
+        made._epochs, made._plans = dict(self._epochs), dict(self._plans)
+        made._durable = _copies(self._durable)
+        made.roll_back()
+        return made
+
+
+def _copies(journals: Mapping[Place, MemoryJournal]) -> dict[Place, MemoryJournal]:
+    return {place: journal.copied() for place, journal in journals.items()}
