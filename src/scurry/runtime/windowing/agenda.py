@@ -35,15 +35,15 @@ class Agenda:
         self.announced: set[int] = set()
         self.next_due = MAX_WATERMARK + 1
 
-    def announce(self, start: int, mark: int) -> None:
+    def announce(self, start: int, watermark: int) -> None:
         """A slice has something: the windows over it will fire, and end."""
         self.announced.add(start)
         for window in self.windows_over(start):
             last = window + self.size - 1
-            if window not in self._known and last + self.lateness > mark:
+            if window not in self._known and last + self.lateness > watermark:
                 self._known.add(window)
                 heapq.heappush(self._to_end, window)
-                if last > mark:
+                if last > watermark:
                     heapq.heappush(self._to_fire, window)
                 self._look_ahead()
 

@@ -110,12 +110,12 @@ class WindowingOperator(Operator):
             return stamps.astype(object)
         return stamps
 
-    def marks(self, batch: Batch) -> Any:
+    def watermarks(self, batch: Batch) -> Any:
         """The watermark before each element."""
-        mark = self._clock.watermark
+        watermark = self._clock.watermark
         if batch.wm is None:
-            return np.full(batch.size, mark, dtype=np.int64)
-        return np.maximum(batch.wm, mark)
+            return np.full(batch.size, watermark, dtype=np.int64)
+        return np.maximum(batch.wm, watermark)
 
     def _emissions(self) -> Emissions:
         self._output = Emissions()

@@ -114,18 +114,18 @@ class CodedKeys(ABC):
     ) -> Iterator[Piece]:
         """A record has rows of many keys, so it is cut; and as records of several slots can have
         the same place, what they become is told apart by the slot they come from."""
-        mark = shares.origin.to_bytes(2, "big")
+        origin = shares.origin.to_bytes(2, "big")
         owners = np.array(shares.owners)
         for place, record in zip(keys, records, strict=True):
             if record is None:
-                yield from ((slot, place + mark, None) for slot in range(shares.slots))
+                yield from ((slot, place + origin, None) for slot in range(shares.slots))
                 continue
             held, columns = _unpacked(record)
             chosen = owners[groups_of_keys(held, len(owners))]
             for slot in np.unique(chosen).tolist():
                 rows = np.flatnonzero(chosen == slot)
                 share = _packed(pack_keys(_picked(held, rows)), take(columns, rows))
-                yield slot, place + mark, share
+                yield slot, place + origin, share
 
 
 class ColumnSlices(CodedKeys, SliceIndex):
