@@ -1,11 +1,11 @@
 """Sessions of event time with the default trigger, the fast way.
 
 The sessions of a key lie in the order of time, so most elements only make its last session longer.
-There are no timers: the agenda has one entry for each key, which says not when something happens
-but before when nothing does. A session that grows leaves its entry where it is; when the watermark
-gets there, the key is looked at and the entry moves on.
+There are no timers. Instead the agenda has one entry for each key: a time before which no session
+of the key can fire or end. A session that grows leaves the entry where it is. When the watermark
+reaches the entry, the sessions of the key are looked at, and the entry moves to the next such time.
 
-Whether a session has fired need not be stored: it has if the watermark has passed its end.
+Whether a session has fired is not stored: it has if the watermark has passed its end.
 """
 
 from __future__ import annotations

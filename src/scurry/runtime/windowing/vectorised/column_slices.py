@@ -1,8 +1,9 @@
 """Partials of aligned windows by slice of time: the state of the vectorised operator.
 
-A slice's rows of one micro-batch are one record, whatever the number of keys, added without reading
-those of earlier batches. A slice with many records gets a single one again. When it is over, its
-records are deleted. In memory a slice is a list of parts, which are combined when a window fires.
+What a micro-batch adds to a slice is one record, whatever the number of keys, and earlier records
+of the slice are not read for that. When a slice has many records, they are replaced by one. When no
+window needs the slice any more, its records are deleted. In memory a slice is a list of parts,
+which are combined when a window fires.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Sessions of one key, an element at a time: for elements out of order, and late ones.
+"""Sessions of one key, an element at a time: for elements that are out of order, or late.
 
-What sessions hold are lists of plain numbers here, in the order of the columns they come from.
+What a session holds is a list of plain numbers here, in the order of the columns they come from.
 """
 
 from __future__ import annotations
