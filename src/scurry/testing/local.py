@@ -165,7 +165,10 @@ class LocalJob:
         """Restart as ``job``, a changed program, as a job on Spark does on its checkpoint."""
         before, after = self._job.spec, job.spec
         if len(before.stages) != len(after.stages):
-            raise ValueError(f"{len(before.stages)} stages cannot become {len(after.stages)}")
+            raise ValueError(
+                f"A job of {len(before.stages)} stages cannot go on as one of {len(after.stages)}: "
+                "a checkpoint keeps its number of stages."
+            )
         standing = Standing("memory", self.epoch(), self.batch + 1)
         after = claim_state(after, standing, allow_non_restored_state)
         self._sinks = {each.uid: each for each in job.sinks}

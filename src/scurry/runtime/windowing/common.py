@@ -104,7 +104,9 @@ class WindowingOperator(Operator):
             self._working = batch.rows[at]
             event_timestamp(int(stamps[at]), self._windowing.assigner)
             raise ProgramError(
-                f"the timestamp {int(stamps[at])} is too far in the past for windows"
+                f"the timestamp {int(stamps[at])} is so far in the past that 64 bits cannot hold "
+                "the start of its window; return milliseconds since 1970 from the timestamp "
+                "assigner"
             )
         if batch.size and int(stamps.max()) > MAX_WATERMARK - reach:
             return stamps.astype(object)
