@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import pickle
 import sys
 from decimal import Decimal
 from pathlib import Path
@@ -375,3 +376,12 @@ def test_what_is_no_type_is_refused() -> None:
     with pytest.raises(ProgramError, match="The type of state 's' must be one of Types"):
         ValueStateDescriptor("s", "long")
     assert AggregatingStateDescriptor("s", None).get_agg_function() is None
+
+
+def test_a_stored_class_that_is_no_dataclass_any_more_is_named() -> None:
+    stored = dumps(account(("owner", str))("eve"), set())
+    sys.modules[__name__].Account = type(  # type: ignore[attr-defined]
+        "Account", (), {"__module__": __name__}
+    )
+    with pytest.raises(StateError, match=r"Account .*no dataclass any more.*Change it back"):
+        pickle.loads(stored)

@@ -1,13 +1,13 @@
-"""Whose state is it? What a checkpoint holds is compared with the program before anything runs.
+"""Comparing what a checkpoint holds with the program that is to go on with it, before the job runs.
 
-State belongs to an operator's uid. State that no operator of the program takes over would be lost
-without a word, so the job is refused, as in Flink, unless the user allows it. The same holds for
-the position of a source, and for state that the operator with its uid could not read: because it
-lies in another stage, or because the operator is of another kind.
+State belongs to an operator's uid. If no operator of the program has the uid of some stored state,
+that state would be lost without a word. So the job is refused, as in Flink, unless the user allows
+it. The same holds for the position of a source, and for state that the operator of that uid could
+not read: because it lies in another stage, or because the operator is now of another kind.
 
-State that is left behind with the user's leave is dropped for good by the first micro-batch, in
-all slots and on the driver at once (:class:`scurry.runtime.specs.Forgetting`). Until that
-micro-batch is committed, nothing has happened, and the program before this one may still go on.
+If the user allows it, the first micro-batch drops such state for good, in all slots and on the
+driver at once (:class:`scurry.runtime.specs.Forgetting`). Until that micro-batch is committed
+nothing has changed, and the earlier program may still go on with the checkpoint.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Epochs: where a job stands after a micro-batch.
 
-An :class:`Epoch` has the position of each source, the cells that the ingress keeps for each source
-partition, the operator states of the ingress, and whose state there is. It is written before the
-micro-batch is committed and under the number of the micro-batch, so after a crash the epoch of the
-last committed micro-batch says exactly where to go on.
+An :class:`Epoch` has the position of each source, the cells that watermark strategies keep for each
+source partition, the operator states of the ingress, and an inventory of the operators that have
+state. The driver writes it before the micro-batch is committed, under the number of the
+micro-batch. After a crash, the epoch of the last committed micro-batch therefore says exactly where
+to go on.
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
-"""The state that slots begin with after a job was rescaled, as files.
+"""The state that slots begin with after a job was rescaled, as files of the new generation.
 
-For each new slot there is a directory with a file of journal entries from every slot before, one
-more with what was dealt out last, and a small one with the rest of the journal's head. A slot whose
-journal is empty takes all of that in, in its first micro-batch; when that is committed, the files
-have done their duty.
+Each new slot has a directory with these files: one from every slot of the generation before, with
+the journal entries that the new slot gets from it; and one called ``start``, with a last entry (the
+tables that had to be gathered from all slots before they could be dealt out) and what belongs into
+the journal's head.
+
+In its first micro-batch a slot, whose journal is empty, copies all of that into its journal. Once
+the micro-batch is committed, the files are not needed any more.
 """
 
 from __future__ import annotations

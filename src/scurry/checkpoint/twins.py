@@ -1,9 +1,10 @@
 """Operators that automatic uids cannot tell apart, and what happens when a program changes them.
 
-Twins are numbered in the order of the program (:mod:`scurry.compile.uids`). If one is inserted or
-removed, or two change places, the numbers would hand the state of one to the other. Two things give
-that away: another number of twins, and code (key, window, functions) that now has a twin's number.
-Twins written exactly alike that change places are beyond anybody's knowledge.
+Such operators, *twins*, are numbered in the order of the program (:mod:`scurry.compile.uids`). If
+a twin is inserted or removed, or two of them change places, the numbers would give the state of one
+to another. Two things show that this has happened: the number of twins has changed, or a number now
+belongs to other code (key, window, functions). If two twins are written exactly alike, nothing
+shows that they have changed places.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class StatusLine:
             StreamExecutionEnvironment.watch(None)
 
     def on_progress(self, progress: Any) -> None:
-        """There is news of a job."""
+        """Show ``progress``; called after each micro-batch, and when a wait begins or ends."""
         text = describe(progress)
         if self._console.is_terminal:
             self._spinner.update(text=Text(text))

@@ -20,13 +20,15 @@ Span: TypeAlias = int | TimeSpan
 def _interval(what: str, span: Span) -> timedelta:
     milliseconds = span if isinstance(span, int) else milliseconds_of(span)
     if milliseconds < 0:
-        raise ConfigurationError(f"the {what} is negative: {milliseconds} ms")
+        raise ConfigurationError(f"The {what} must be 0 ms or more, got {milliseconds} ms.")
     return timedelta(milliseconds=milliseconds)
 
 
 def _count(what: str, value: object, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ConfigurationError(f"the {what} is a whole number from {least}, got {value!r}")
+        raise ConfigurationError(
+            f"The {what} must be a whole number from {least} on, got {value!r}."
+        )
     return value
 
 

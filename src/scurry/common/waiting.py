@@ -1,9 +1,10 @@
 """Whom a job is waiting for: servers that cannot be reached at the moment.
 
-A connector whose server is away tries again and again, deep within a call that the engine made.
-So that the outside can see it, the connector posts a :class:`Wait` on a :class:`WaitBoard` and
-takes it down when the server is back. Which board is a matter of the thread: the engine puts up
-the job's board around its calls into connectors; elsewhere there is one for the process.
+A connector whose server cannot be reached tries again and again, deep within a call that the engine
+made. So that users can see that, the connector posts a :class:`Wait` on a :class:`WaitBoard`, and
+removes it when the server answers again. A connector posts on the board of its thread: around its
+calls into connectors the engine makes the job's board the one of the thread. Where no board was set
+there is one for the whole process.
 """
 
 from __future__ import annotations

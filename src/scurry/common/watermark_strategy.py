@@ -108,7 +108,9 @@ class WatermarkStrategy:
         """An event comes at most that long after one with a greater timestamp."""
         bound = milliseconds_of(max_out_of_orderness)
         if bound < 0:
-            raise ConfigurationError(f"the out-of-orderness of a stream is negative: {bound} ms")
+            raise ConfigurationError(
+                f"for_bounded_out_of_orderness needs a span of 0 ms or more, got {bound} ms."
+            )
         return WatermarkStrategy("bounded", bound)
 
     @staticmethod

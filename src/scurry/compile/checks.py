@@ -1,4 +1,4 @@
-"""What must hold before a job is built. The user learns of a mistake here, not from a record."""
+"""Checks of a program before a job is built, so that mistakes show before a record is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where records are combined before they travel to windows."""
+"""The pass that decides which wires combine records before they travel to windows."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""``explain()``: the job as a tree, sinks at the root's end, with stages, lanes and uids.
+"""``explain()``: the job as a text, a tree with a source at each root and sinks at the ends.
 
-Read it from the top: a source, what is chained to it, and where records hop to a later stage. An
-operator that several streams reach is drawn once and referred to afterwards.
+Read it from the top: a source, the operators chained to it, and where records hop to a later stage,
+each with its stage, lane and uid. An operator that several streams reach is drawn once, and
+referred to afterwards.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
-"""The pass that decides which operators send what they fail on to the dead letters.
+"""The pass that decides which operators send elements that they fail on to the dead letters.
 
-An operator does if its own ``on_error`` says so, or else the job's. Operators that handle dead
-letters themselves fail as usual, unless told otherwise: their own failures would come back to them.
-In front of a ``key_by`` that must not fail the job goes an operator that tries the key selector.
-Letters that nobody reads are a mistake in the program, because they would be lost silently. What
-sources reject is counted by the source, and may be left alone.
+An operator does so if its own ``on_error`` setting says so or, where it has none, the job's. An
+operator that handles dead letters fails as usual unless its own setting says otherwise, because the
+letters about its own failures would come back to it. Where the key selector of a ``key_by`` must
+not fail the job, an operator that tries the selector is put in front of it.
+
+Dead letters that no stream of the program reads would be lost silently, so such a program is
+refused. Only records that a source rejects need no reader: the source counts them.
 """
 
 from __future__ import annotations

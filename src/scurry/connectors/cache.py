@@ -65,7 +65,7 @@ class _CacheWriter(SinkWriter):
         self._count = 0
 
     def write(self, rows: list[Any]) -> None:
-        raise AssertionError("write_records is called instead")
+        raise AssertionError("this writer is given records with their columns: write_records")
 
     def write_records(self, records: Records, now: int) -> None:
         batch = Batch(records.rows, ts=records.ts)

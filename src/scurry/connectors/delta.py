@@ -1,9 +1,9 @@
 """`DeltaSink`: records into a Delta Lake table, exactly once.
 
-Delta's log can hold, for an application, the number of the last transaction; we write the batch's
-mark there, in the same commit as the data (see :mod:`scurry.connectors.delta_commits`). A repeated
-batch is recognised by it. Workers turn records into Arrow columns, the driver writes the files and
-the log with the package ``deltalake``.
+The log of a Delta table can hold, for each application, the number of its last transaction. The
+sink writes the mark of a micro-batch there, in the same commit as the data, and recognises by it a
+batch that is committed again (see :mod:`scurry.connectors.delta_commits`). Workers turn records
+into Arrow columns; the driver writes the files and the log with the package ``deltalake``.
 """
 
 from __future__ import annotations

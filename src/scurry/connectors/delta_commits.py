@@ -1,9 +1,9 @@
 """The marks of a sink in the log of a Delta table.
 
-The log holds, for each application, the number of its last transaction. A sink is two applications:
-the number of one is that of the batch, the number of the other is the token of its branch. Each
-commit also says in its metadata which batch it was, so that the files of single batches can be
-found and removed: in a new version of the table, by which the older ones stay readable.
+The log holds, for each application, the number of its last transaction. A mark is a batch's number
+and the token of its branch, so a sink is two applications in the log, one for each. Each commit
+also has the batch's identity in its metadata. So the files of single batches can be found, and
+removed by a new version of the table; the older versions stay readable.
 """
 
 from __future__ import annotations

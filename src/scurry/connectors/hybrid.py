@@ -1,9 +1,9 @@
 """`HybridSource`: several sources, one after the other, as one stream.
 
 The classic use: history from files, then what is new from a broker. Each source but the last must
-end; when one has, the next begins, in the same job, with the same state. Its partitions are told
-apart by the number of the source, and those of a source that has ended no longer hold the
-watermark back.
+end; when one has, the next begins, in the same job, with the same state. The name of a partition
+has the number of its source in front, which tells the partitions of different sources apart. The
+partitions of a source that has ended no longer hold the watermark back.
 """
 
 from __future__ import annotations

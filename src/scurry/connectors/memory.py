@@ -55,7 +55,7 @@ class DriverSink(Sink):
 
     def receive(self, index: int, parallelism: int, rows: list[Any]) -> None:
         """Take the records that writer ``index`` of ``parallelism`` collected in a batch."""
-        raise AssertionError("subclasses receive")
+        raise AssertionError(f"{type(self).__name__} must override receive")
 
 
 class CollectSink(DriverSink):

@@ -1,11 +1,12 @@
-"""Waiting for a server that is away for a while, and saying so.
+"""Waiting for a server that cannot be reached for a while, and saying so.
 
-A database that restarts is no reason for a job to fail. What failed is tried again, at growing
-intervals, until it works or patience ends. The log tells when waiting begins, every half minute
-after that, and when it is over; the job's progress shows it all the while.
+A database that restarts is no reason for a job to fail. A call that failed is made again, at
+growing intervals, until it succeeds or the time allowed for that is over. The log says when the
+wait begins, every half minute while it lasts, and when it is over; the job's progress shows it all
+the while.
 
-:class:`Patience` does the repeating itself. Where others repeat, such as the engine that asks a
-source for news again and again, a :class:`Vigil` does the telling.
+:class:`Patience` makes the calls again by itself. Where somebody else does, such as the engine that
+asks a source for new records again and again, a :class:`Vigil` only reports the wait.
 """
 
 from __future__ import annotations

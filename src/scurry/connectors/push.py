@@ -1,11 +1,11 @@
-"""`PushSource`: records that others post to us over HTTP; for small use.
+"""`PushSource`: records that other programs post over HTTP; for small use.
 
-A server on the driver takes JSON, one value or an array of them, and writes each as a line to a
-spool file. Only when that is on disk does it answer 200, so what it has accepted can be read again
-after a crash. What all micro-batches have read and committed is deleted, a spool file at a time.
+A server on the driver takes JSON, one value or an array of values, and writes each value as a line
+to a spool file. It answers 200 only when the lines are on disk, so whatever it has accepted can be
+read again after a crash. A spool file is deleted once committed micro-batches have read all of it.
 
 The server listens on the loopback address unless told otherwise, and wants a token. Workers read
-the spool directory, so it must be on a file system they share with the driver.
+the spool directory, so it must be on a file system that they share with the driver.
 """
 
 from __future__ import annotations

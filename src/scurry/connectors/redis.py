@@ -128,7 +128,10 @@ class RedisSink(Sink):
         try:
             return waiting.call(call, _is_passing)
         except package().RedisError as failure:
-            raise JobError(f"RedisSink ({self._server}): {failure}.") from failure
+            raise JobError(
+                f"RedisSink could not write a micro-batch to {self._server}: {failure}. Remove the "
+                "cause and restart the job, which writes the micro-batch again."
+            ) from failure
 
     def _apply(self, batch: int, changes: Mapping[str, Any]) -> None:
         if self._history.repeats(batch, self._read_mark()):

@@ -1,4 +1,4 @@
-"""The batches that a sink in the memory of this process has taken."""
+"""Which batches a sink has taken that keeps its records in the memory of this process."""
 
 from __future__ import annotations
 

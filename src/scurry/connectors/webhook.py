@@ -1,13 +1,13 @@
 """`WebhookSink`: records posted to an HTTP address, at least once.
 
-The driver posts the records of a micro-batch as JSON, in groups. What fails for reasons that pass
-(no connection, 429, 5xx) is tried again. After a crash a batch may be posted again, so the sink is
-at-least-once; each request carries an ``Idempotency-Key`` that is the same again, by which the
-receiver can tell. Batches that another history of the checkpoint has under the same number have
-other keys.
+The driver posts the records of a micro-batch as JSON, in groups. A request that fails for a reason
+that may pass (no connection, 429, 5xx) is sent again. After a crash a batch may be posted a second
+time, so the sink is at-least-once. Each request carries an ``Idempotency-Key``, which is the same
+when a batch is posted again, so that the receiver can drop what it has already. Batches that have
+the same number in another history of the checkpoint have other keys.
 
-A redirect is followed if it keeps the POST a POST and the headers within their host; otherwise it
-ends the job (see :mod:`scurry.connectors.redirects`).
+A redirect is followed if it keeps the POST a POST and sends the headers to no other host; otherwise
+it ends the job (see :mod:`scurry.connectors.redirects`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,12 @@
-"""Waits, from the workers to the driver and from there to whoever watches the job.
+"""Showing whom a job waits for: from the workers to the driver, and from there to the program.
 
-A worker that waits for a server is in the middle of a task, and Spark has no way for a task to
-speak before it ends. Workers therefore leave a note in the job's directory, a small file that is
-renewed while they wait, and only then. The driver reads the notes beside its own waits.
+While a worker waits for a server (see :mod:`scurry.common.waiting`), it keeps a *note* in the job's
+directory: a small file that names the server, written again every second and removed when the wait
+is over. A thread on the driver reads these notes, adds the driver's own waits, and calls the
+program's progress callback. Files are used because the worker is in the middle of a task, and Spark
+gives a task no way to report anything before it ends.
+
+These notes have nothing to do with the notes of a slot, which are part of its journal's head.
 """
 
 from __future__ import annotations
@@ -22,14 +26,16 @@ from scurry.checkpoint.layout import draft_of, is_draft
 from scurry.common.waiting import QUIET_SECONDS, Wait, WaitBoard
 from scurry.engine.progress import Progress
 
-#: How often a note is renewed at most, and when one is too old to be believed.
+#: Seconds between two writes of a note; seconds after which a note that was not written again
+#: counts as left behind by a worker that died.
 _RENEW_SECONDS, _STALE_SECONDS = 1.0, 15.0
-#: How often the driver looks, and how often it reports a wait that goes on.
+#: Seconds between two looks of the driver; seconds between two reports of a wait that goes on.
 _LOOK_SECONDS, _REPEAT_SECONDS = 0.5, 2.0
 
 
 class NoteBoard(WaitBoard):
-    """The board of a worker's task; also writes what it holds to a file in ``directory``."""
+    """The board of a worker's task, which also writes its waits to a note for the driver, in
+    ``directory``. Leaving the ``with`` block of the board removes the note."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__()
@@ -42,7 +48,7 @@ class NoteBoard(WaitBoard):
         now = time.monotonic()
         if wait.seconds >= QUIET_SECONDS and now - self._written >= _RENEW_SECONDS:
             self._written = now
-            # a note that cannot be written must not make the job fail
+            # the job must not fail because a note cannot be written
             with contextlib.suppress(OSError):
                 self._file.parent.mkdir(exist_ok=True)
                 draft = draft_of(self._file)
@@ -74,11 +80,11 @@ class NoteBoard(WaitBoard):
 
 
 def read_notes(directory: Path) -> list[Wait]:
-    """What the workers wait for."""
+    """The waits in all notes of ``directory`` that are recent."""
     found: list[Wait] = []
     with contextlib.suppress(FileNotFoundError):
         for entry in os.scandir(directory):
-            # a worker may take its note away, or die and leave it behind
+            # a worker may remove its note meanwhile, or die while it writes one
             with contextlib.suppress(FileNotFoundError, msgspec.MsgspecError):
                 if is_draft(entry.name):
                     continue
@@ -89,14 +95,17 @@ def read_notes(directory: Path) -> list[Wait]:
 
 
 class ProgressTeller:
-    """Calls the program's callback: after every micro-batch, while the job waits for a server, and
-    when it does so no longer. Never twice at a time."""
+    """Calls the program's progress callback, from one thread at a time.
+
+    The runner calls :meth:`tell` after every micro-batch. A thread of this class does so when the
+    job begins to wait for a server, every two seconds while it waits, and when the wait is over.
+    """
 
     def __init__(
         self, progress: Progress, notes: Path, callback: Callable[[Progress], None] | None
     ) -> None:
         self._progress = progress
-        #: where workers leave notes; another place after the job was rescaled
+        #: the directory of the workers' notes; it changes when the job is rescaled
         self.notes = notes
         self._callback = callback
         self._lock = threading.Lock()
@@ -104,13 +113,13 @@ class ProgressTeller:
         self._thread = threading.Thread(target=self._watch, name="scurry-waits", daemon=True)
 
     def start(self) -> None:
-        """Begin to look out for waits."""
+        """Remove the notes of earlier runs, and start the thread that looks for waits."""
         for note in self.notes.glob("*"):
             note.unlink(missing_ok=True)
         self._thread.start()
 
     def tell(self, progress: Progress) -> None:
-        """There is news."""
+        """Call the program's callback, if it gave one, with ``progress``."""
         if self._callback is not None:
             with self._lock:
                 self._callback(progress)
@@ -126,7 +135,7 @@ class ProgressTeller:
                 self.tell(progress)
 
     def close(self) -> None:
-        """The job has ended."""
+        """Stop the thread, because the job has ended; it waits for nobody any more."""
         self._ended.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -134,7 +143,8 @@ class ProgressTeller:
 
 
 def _merged(own: list[Wait], others: list[Wait]) -> list[Wait]:
-    """One wait for each server and purpose, the longest; several workers may wait for the same."""
+    """One wait for each server and purpose: the one that began first. Several workers may wait for
+    the same server."""
     found: dict[tuple[str, str], Wait] = {}
     for wait in sorted([*own, *others], key=lambda wait: wait.since):
         found.setdefault((wait.server, wait.purpose), wait)

@@ -1,22 +1,22 @@
 """Sinks: where records go, once.
 
-A sink works in two halves as well. Its *writer* lives in a worker, as part of the operator chain
-that feeds it; at the end of a micro-batch it makes what it wrote ready (``prepare``) and hands a
-message to the driver. There ``commit`` makes the messages of all writers visible under the batch's
-id. A batch may be run again after a crash, so ``commit`` for a batch that it has seen must change
-nothing: that is what makes the output exactly-once. A sink that cannot do that says so in its
-``guarantee``, which ``explain()`` shows.
+A sink has two halves. Its *writer* lives in a worker, as part of the operator chain that feeds it.
+At the end of a micro-batch the writer makes what it wrote ready (``prepare``) and returns a message
+for the driver. The other half is on the driver, where ``commit`` makes the messages of all writers
+visible under the batch's id. A batch may be run again after a crash, so ``commit`` for a batch that
+it has seen must change nothing: that is what makes the output exactly-once. A sink that cannot do
+that says so in its ``guarantee``, which ``explain()`` shows.
 
-The id alone does not say which batch it is: who puts an older copy of a checkpoint back goes on
-with other batches under the same ids. So a sink stores, together with what it writes, the *mark*
-of the batch, which it gets from the history in its context. When a job starts, the driver asks each
-sink for the last mark (``committed_mark``). If the checkpoint does not know that batch, the job is
-refused, or the sink takes back what is of another history (``truncate``), or leaves it and writes
-on (``accept``), as the user chose. A sink that returns no mark is not asked anything.
+The id alone does not say which batch it is: whoever puts an older copy of a checkpoint back goes on
+with other batches under the same ids. So a sink stores, together with what it writes, the *mark* of
+the batch, which it gets from the history in its context. When a job starts, the driver asks each
+sink for its last mark (``committed_mark``). If the checkpoint does not know the batch of that mark,
+one of three things happens, as the user chose: the job is refused, or the sink takes back what it
+wrote in the other history (``truncate``), or it leaves that and writes on (``accept``). A sink that
+returns no mark is not asked anything.
 
-A job may be content with at-least-once. Its writers find that in their context, and a sink that
-knows how to do with less work then, such as writing at once instead of into a transaction, says so
-in ``guarantee_in``.
+A job may be content with at-least-once. Its writers find that in their context. A sink that can
+save work then, such as by writing at once instead of in a transaction, says so in ``guarantee_in``.
 """
 
 from __future__ import annotations

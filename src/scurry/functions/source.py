@@ -1,9 +1,9 @@
 """Sources: where records come from, cut into micro-batches that can be read again.
 
-Two halves. The *enumerator* lives on the driver and decides what the next micro-batch reads; its
-decision is written down before anything is read, so a batch that is run again reads the very same
-records. The *reader*, ``Source.read``, runs in a worker and must return the same records for the
-same range every time.
+A source has two halves. The *enumerator* lives on the driver and decides what the next micro-batch
+reads; its decision is written down before anything is read, so a batch that is run again reads the
+very same records. The *reader*, ``Source.read``, runs in a worker and must return the same records
+for the same range every time.
 
 A message that cannot be decoded need not end the job: a source may hand it out as *rejected*, and
 it becomes an element of the side output :data:`DEAD_LETTERS` of the source's stream.

@@ -1,8 +1,8 @@
 """Window functions: what is computed when a window fires.
 
-They get the window's elements, or, after ``reduce`` and ``aggregate``, an iterable of the one value
-those arrived at. Results are yielded, or returned as an iterable; ``(tag, value)`` pairs go to side
-outputs.
+A window function is given the window's elements; after ``reduce`` and ``aggregate`` it is given an
+iterable of one value, the result of these. It yields its results, or returns them as an iterable;
+``(tag, value)`` pairs go to side outputs.
 """
 
 from __future__ import annotations

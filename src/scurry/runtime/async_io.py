@@ -1,13 +1,14 @@
 """The operator of asynchronous functions.
 
-Calls stay under way over the batches and source partitions of a micro-batch, and all end with it;
-so results leave in the micro-batch that read their records, and are exactly once as everything else
-is. What is emitted goes to the channel that is current, so results wait until theirs is.
+Calls may go on while further batches and source partitions of the micro-batch are read, but all of
+them end before the micro-batch does. So results leave in the micro-batch that read their records,
+and are exactly once like everything else. An operator emits into the channel that is current. The
+results of a partition therefore wait until its channel is the current one again.
 
-Each record has a *rank*, and no result is emitted before those of lower rank; within a rank they go
-in the order in which calls ended. Where the order is to be kept each record has a rank of its own.
-Otherwise the rank is that of the watermark in force: records between two watermarks may overtake
-each other, but none overtakes a watermark.
+Each record has a *rank*, and no result is emitted before all results of lower ranks. Within a rank
+results are emitted in the order in which their calls ended. In ordered mode each record has a rank
+of its own. In unordered mode the rank is that of the watermark in force: records between two
+watermarks may overtake each other, but none overtakes a watermark.
 """
 
 from __future__ import annotations

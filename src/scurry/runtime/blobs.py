@@ -1,11 +1,12 @@
-"""The wire form of a batch: one binary value that Spark shuffles without looking inside.
+"""Blobs: a batch as one binary value, which Spark shuffles without looking inside.
 
-Columns travel as Arrow IPC, Python objects as one pickle of the whole list; the keys and times
-beside them packed as :mod:`scurry.runtime.packed_longs` does. Every blob begins with its format
-version.
+A router calls :func:`encode_batch` for the records that it has gathered for a slot; the host of the
+slot calls :func:`decode_batch`. Records that are held as columns are written as Arrow IPC, Python
+objects as one pickle of the whole list. Keys and times are packed by
+:mod:`scurry.runtime.packed_longs`. The first value in a blob is the version of its format.
 
-Pickling is safe here: a blob lives inside one micro-batch of one job, between workers that already
-run the same user's code.
+Reading a pickle runs code that the pickle names. That is safe here: a blob exists within one
+micro-batch of one job, and its sender and receiver run the same user's code anyway.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ _TIMES = ("ts", "wm", "pos", "tick")
 
 
 def encode_batch(batch: Batch) -> bytes:
-    """``batch`` as bytes, as columns if it is held that way."""
+    """``batch`` as a blob. Raises :class:`ElementFailed` with the first record that cannot be
+    pickled."""
     longs = LongsPacker(batch.columns)
     column = batch.key_column
     if column is None:
@@ -46,7 +48,7 @@ def encode_batch(batch: Batch) -> bytes:
 
 
 def decode_batch(blob: bytes) -> Batch:
-    """The batch behind :func:`encode_batch`'s bytes."""
+    """The batch that :func:`encode_batch` made ``blob`` of."""
     version, form, content, keys, times = pickle.loads(blob)
     if version != _VERSION:
         raise ScurryError(f"A blob of format {version} met Scurry's format {_VERSION}.")
@@ -90,7 +92,7 @@ def _dumps(content: tuple[Any, ...]) -> bytes:
 
 
 def _unsendable(rows: Iterable[Any]) -> tuple[Any, Exception] | None:
-    """The first of ``rows`` that cannot be pickled, and why."""
+    """The first of ``rows`` that cannot be pickled, and the error; None if all can."""
     for row in rows:
         try:
             dumps(row)
@@ -100,7 +102,7 @@ def _unsendable(rows: Iterable[Any]) -> tuple[Any, Exception] | None:
 
 
 def _whole_numbers(keys: list[Any] | None) -> Longs | None:
-    """Keys as a column, if all of them are integers, the common case."""
+    """``keys`` as a column of 64-bit numbers; None if not all of them are such integers."""
     if keys and type(keys[0]) is int and set(map(type, keys)) == {int}:
         try:
             return np.array(keys, dtype=np.int64)

@@ -1,11 +1,13 @@
 """Running functions that keep operator state.
 
-In a stage the state lies in the slot's store. In the ingress, whose tasks run in any worker, it
-comes with the plan and goes back to the driver with the report. Union lists go to the driver from
-both, because an instance that is made anew is to see the lists of all.
+In a stage the state of an operator lies in the slot's store. In the ingress, whose tasks run in any
+worker, the state comes with the plan of a micro-batch and goes back to the driver with the task's
+report. Union lists go to the driver from stages too, because an instance that is made anew is given
+the lists of all instances.
 
-An instance lives on in its worker between micro-batches, and meanwhile another worker may have
-taken over: a host or an ingress task that finds itself behind is thrown away and made anew.
+An instance lives on in its worker between micro-batches. If another worker has run its task in the
+meantime, the state in the instance's fields is out of date. The host or ingress task that holds it
+is then thrown away, and made anew from the stored state.
 """
 
 from __future__ import annotations

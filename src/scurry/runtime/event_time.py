@@ -171,21 +171,21 @@ class TimestampsOperator(Operator):
         output = self._output()
         generator = self._generator()
         stamps = [NO_TIMESTAMP] * batch.size if batch.ts is None else batch.ts.tolist()
-        marks: list[int] = []
+        watermarks: list[int] = []
         for row, stamp in zip(batch.rows, stamps, strict=True):
-            marks.append(output.watermark)
+            watermarks.append(output.watermark)
             try:
                 generator.on_event(row, stamp, output)
                 generator.on_periodic_emit(output)
             except Exception as failure:
                 raise self.failed(failure, row) from failure
         self._keep(generator, output)
-        return np.array(marks, dtype=np.int64)
+        return np.array(watermarks, dtype=np.int64)
 
     def _output(self) -> _Output:
         cells = self.context.state.cells
-        mark = cells.get(self._cell("watermark"), MIN_WATERMARK)
-        return _Output(mark, bool(cells.get(self._cell("idle"), 0)))
+        watermark = cells.get(self._cell("watermark"), MIN_WATERMARK)
+        return _Output(watermark, bool(cells.get(self._cell("idle"), 0)))
 
     def _generator(self) -> WatermarkGenerator:
         held = self.context.state.cells.get(self._cell("generator"))
@@ -262,8 +262,8 @@ def redistribute_cells(slots: list[dict[str, Any]]) -> dict[str, Any]:
         elif name not in everywhere:
             continue
         elif kind == "generator":
-            marks = [cells[f"{uid}|watermark"] for cells in slots]
-            made[name] = held[marks.index(min(marks))]
+            watermarks = [cells[f"{uid}|watermark"] for cells in slots]
+            made[name] = held[watermarks.index(min(watermarks))]
         else:
             made[name] = min(held)
     return made

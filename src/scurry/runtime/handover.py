@@ -1,11 +1,12 @@
 """How values are handed over: from user code to the engine, and to several consumers.
 
-What a function emits is a value (:mod:`scurry.common.copies`). Operators therefore take results
-with the :class:`Handover` of their task, which copies what can change, or with object reuse hands
-on the very objects; then functions must neither change nor keep what they were given or emitted.
+What a function emits is a value (:mod:`scurry.common.copies`): it stays as it was when it was
+emitted. Operators therefore take the results of user code with the :class:`Handover` of their task,
+which copies results that can change. With object reuse it hands on the very objects; functions must
+then neither change nor keep what they were given or have emitted.
 
 Where one output has several consumers, each must find the records as they were emitted, whatever
-another one does to them.
+another consumer does to them.
 """
 
 from __future__ import annotations

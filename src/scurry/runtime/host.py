@@ -194,7 +194,7 @@ class SlotHost:
         gates = {
             uid: gate.snapshot()
             for uid, gate in self._gates.items()
-            if gate.marks or gate.current > MIN_WATERMARK
+            if gate.watermarks or gate.current > MIN_WATERMARK
         }
         notes = {"gates": gates, "cells": self._context.state.cells, "stage": self.stage}
         return encode_report(notes)

@@ -1,9 +1,10 @@
 """The ingress: reads the sources and runs the operators chained to them.
 
-A micro-batch is described by a :class:`BatchPlan`, decided by the driver and written down before
-anything is read. Every task of the ingress gets its share: for each source partition the ranges to
-read, and the cells (highest timestamp seen and the like) as the last batch left them. What the
-cells have become goes back to the driver, which puts them into the next plan.
+What a micro-batch reads is decided by the driver and written down before anything is read. Every
+task of the ingress gets its share, a :class:`TaskPlan`: for each source partition the ranges to
+read, and the cells (the highest timestamp seen and the like) as the last micro-batch left them.
+When a task has read a partition, it sends its cells to the driver, which puts them into the next
+plan.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class InputGate:
     """The channels of one operator: their watermarks, and the merging of their records."""
 
     def __init__(self) -> None:
-        self.marks: dict[str, int] = {}
+        self.watermarks: dict[str, int] = {}
         self.idle: set[str] = set()
         #: channels that were idle, are not any more, and are still behind the rest
         self.behind: set[str] = set()
@@ -33,41 +33,41 @@ class InputGate:
     @property
     def all_idle(self) -> bool:
         """Whether no channel is expected to bring anything."""
-        return bool(self.marks) and self.idle >= self.marks.keys()
+        return bool(self.watermarks) and self.idle >= self.watermarks.keys()
 
     def snapshot(self) -> list[Any]:
         """What must survive until the next micro-batch, as plain data."""
-        return [self.current, self.marks, sorted(self.idle), sorted(self.behind)]
+        return [self.current, self.watermarks, sorted(self.idle), sorted(self.behind)]
 
     def restore(self, kept: list[Any]) -> None:
         """Go on from a snapshot."""
-        self.current, self.marks = kept[0], kept[1]
+        self.current, self.watermarks = kept[0], kept[1]
         self.idle, self.behind = set(kept[2]), set(kept[3])
 
     def keep(self, channels: Collection[str]) -> None:
         """Forget all channels but these: every channel says in every micro-batch how far it is, so
         one that does not is of a program that has been changed since. Time stays where it is."""
-        if not self.marks.keys() <= set(channels):
-            self.marks = {name: mark for name, mark in self.marks.items() if name in channels}
-            self.idle &= self.marks.keys()
-            self.behind &= self.marks.keys()
+        if not self.watermarks.keys() <= set(channels):
+            self.watermarks = {name: at for name, at in self.watermarks.items() if name in channels}
+            self.idle &= self.watermarks.keys()
+            self.behind &= self.watermarks.keys()
 
     @staticmethod
     def redistribute(snapshots: list[list[Any]], renamed: Callable[[str], list[str]]) -> list[Any]:
         """One snapshot for the gates of an operator's slots, which at the end of a micro-batch
         agree. ``renamed`` gives the channels that a channel becomes; where several become one, it
         stands at the earliest of those that are not idle."""
-        marks: dict[str, list[tuple[bool, int]]] = {}
+        found: dict[str, list[tuple[bool, int]]] = {}
         behind: set[str] = set()
         for _, stands, idle, late in snapshots:
             behind.update(name for channel in late for name in renamed(channel))
-            for channel, mark in stands.items():
+            for channel, watermark in stands.items():
                 for name in renamed(channel):
-                    marks.setdefault(name, []).append((channel in idle, mark))
-        least = {name: min(found) for name, found in marks.items()}
+                    found.setdefault(name, []).append((channel in idle, watermark))
+        least = {name: min(candidates) for name, candidates in found.items()}
         return [
             min(snapshot[0] for snapshot in snapshots),
-            {name: mark for name, (_, mark) in least.items()},
+            {name: watermark for name, (_, watermark) in least.items()},
             sorted(name for name, (idle, _) in least.items() if idle),
             sorted(behind),
         ]
@@ -86,7 +86,7 @@ class InputGate:
             arrivals = sorted(arrivals, key=lambda arrival: (_rank(arrival[0]), arrival[1]))
             whole, owners, ports = self._in_order(arrivals)
             self._combine(whole, owners, sorted(active), ends)
-        self.marks = self._after(ends)
+        self.watermarks = self._after(ends)
         return whole, ports
 
     def _take_idleness(self, active: set[str], ends: dict[str, Mark]) -> None:
@@ -101,13 +101,13 @@ class InputGate:
     def settle(self) -> int:
         """The combined watermark once all records have been handled."""
         if self.all_idle:
-            self.current = max(self.current, *self.marks.values())
+            self.current = max(self.current, *self.watermarks.values())
         else:
-            counted = [mark for name, mark in self.marks.items() if self._counts(name)]
+            counted = [at for name, at in self.watermarks.items() if self._counts(name)]
             if counted:
                 self.current = max(self.current, min(counted))
         self.behind = {
-            name for name in self.behind if self.marks.get(name, self.current) < self.current
+            name for name in self.behind if self.watermarks.get(name, self.current) < self.current
         }
         return self.current
 
@@ -132,17 +132,15 @@ class InputGate:
         self, whole: Batch, owners: Longs, channels: list[str], ends: dict[str, Mark]
     ) -> None:
         after = self._after(ends)
-        quiet = [
-            mark for name, mark in after.items() if name not in channels and self._counts(name)
-        ]
+        quiet = [at for name, at in after.items() if name not in channels and self._counts(name)]
         if (
             whole.wm is None
             and self.current == MIN_WATERMARK
-            and not any(mark > MIN_WATERMARK for mark in self.marks.values())
+            and not any(at > MIN_WATERMARK for at in self.watermarks.values())
         ):
             return
         own = np.full(whole.size, MIN_WATERMARK) if whole.wm is None else whole.wm.copy()
-        floors = np.array([self.marks.get(name, MIN_WATERMARK) for name in channels])
+        floors = np.array([self.watermarks.get(name, MIN_WATERMARK) for name in channels])
         own = np.maximum(own, floors[owners])
         caps = np.full(whole.size + 1, MAX_WATERMARK, dtype=np.int64)
         if quiet:
@@ -158,14 +156,14 @@ class InputGate:
         waited_for = np.where(counted[owners], own, MAX_WATERMARK) if counted.any() else own
         coming = np.minimum.accumulate(waited_for[::-1])[::-1]
         combined = np.minimum(coming, np.minimum.accumulate(caps)[:-1])
-        marks = np.maximum.accumulate(np.maximum(combined, self.current))
+        watermarks = np.maximum.accumulate(np.maximum(combined, self.current))
         # a stream without event time beside one that has ended stays without
-        if whole.wm is not None or marks[-1] > MIN_WATERMARK:
-            whole.wm = marks
+        if whole.wm is not None or watermarks[-1] > MIN_WATERMARK:
+            whole.wm = watermarks
 
     def _after(self, ends: dict[str, Mark]) -> dict[str, int]:
         """The channels' watermarks once this micro-batch's reports have come in."""
-        after = dict(self.marks)
+        after = dict(self.watermarks)
         for channel, mark in ends.items():
             after[channel] = max(mark.watermark, after.get(channel, MIN_WATERMARK))
         return after

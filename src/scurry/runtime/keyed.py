@@ -101,7 +101,7 @@ class KeyedFunctionOperator(Operator):
         values: list[Any] = []
         context._values = values
         ends: list[int] = []
-        append, mark = values.append, ends.append
+        append, end = values.append, ends.append
         placed, reuse = batch.tick is not None, self.context.handover.reuse
         context._tagged = odd = reuse
         value = None
@@ -123,7 +123,7 @@ class KeyedFunctionOperator(Operator):
                                 out = own(out)
                             append(out)
                 if placed:
-                    mark(len(values))
+                    end(len(values))
         except Exception as failure:
             raise self.failed(explained(failure, self._function), value) from failure
         untagged = not (odd or context._tagged)
@@ -141,16 +141,16 @@ class KeyedFunctionOperator(Operator):
         append = values.append
         context._tagged = odd = reuse
         stamps = [NO_TIMESTAMP] * batch.size if batch.ts is None else batch.ts.tolist()
-        marks = [clock.watermark] * batch.size if batch.wm is None else batch.wm.tolist()
+        watermarks = [clock.watermark] * batch.size if batch.wm is None else batch.wm.tolist()
         at, value = -1, None
         try:
-            for at, (key, value, stamp, mark, call) in enumerate(
-                zip(batch.keys, batch.rows, stamps, marks, calls, strict=True)
+            for at, (key, value, stamp, watermark, call) in enumerate(
+                zip(batch.keys, batch.rows, stamps, watermarks, calls, strict=True)
             ):
-                if mark > clock.watermark:
-                    if timers.next_due <= mark:
-                        self._fire(timers, mark, output)
-                    clock.watermark = mark
+                if watermark > clock.watermark:
+                    if timers.next_due <= watermark:
+                        self._fire(timers, watermark, output)
+                    clock.watermark = watermark
                 scope.key = key
                 context._timestamp = None if stamp == NO_TIMESTAMP else stamp
                 result = call(value, context)

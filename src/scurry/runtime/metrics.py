@@ -230,10 +230,10 @@ class MetricTotals:
 
     def _mark(self, place: tuple[str, str], count: int, span: int) -> None:
         now = time.monotonic()
-        _, marks = self._meters.setdefault(place, (span, []))
-        marks.append((now, count))
-        while marks[0][0] < now - span:
-            del marks[0]
+        _, readings = self._meters.setdefault(place, (span, []))
+        readings.append((now, count))
+        while readings[0][0] < now - span:
+            del readings[0]
         self._counts[place] = self._counts.get(place, 0) + count
 
     def by_operator(self, operators: Mapping[str, OperatorSpec]) -> dict[str, dict[str, Any]]:
@@ -256,7 +256,7 @@ class MetricTotals:
     def _metered(self, place: tuple[str, str], value: Any) -> Any:
         if place not in self._meters:
             return value
-        span, marks = self._meters[place]
+        span, readings = self._meters[place]
         now = time.monotonic()
-        recent = sum(count for when, count in marks if when >= now - span)
+        recent = sum(count for when, count in readings if when >= now - span)
         return MeterStatistics(value, recent / min(span, max(1.0, now - self._started)))

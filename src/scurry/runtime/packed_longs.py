@@ -1,10 +1,17 @@
-"""Columns of whole numbers on their way between stages, in as few bytes as is cheap.
+"""Packing columns of 64-bit numbers (keys, times, fields) before a batch travels.
 
-Beside every record travel its key and its times, which would often be more bytes than the record
-itself. Most of them say little: a time is a field of the record, the watermark of the channel is
-that of the source partition, places count upwards. So a column is sent as a reference to another
-that is sent anyway, or as the steps from each number to the next, or, if neither fits, as it is.
-Fields of records that are whole numbers are sent as steps, too, where these are short.
+Beside each record travel its key, timestamp, watermark and place: up to five numbers of 8 bytes,
+often more than the record itself. A column of such numbers is sent in the first of these forms that
+fits:
+
+* as a *reference*, if it is equal to a field of the records or to a column packed before it (the
+  timestamp is often a field, the place often the watermark);
+* as *steps*, the first number and the differences between neighbours, if all differences fit into
+  1, 2 or 4 bytes (numbers of records count upwards by one);
+* as it is.
+
+Columns of fewer than 64 numbers are always sent as they are. Fields of the records that are columns
+of 64-bit numbers are sent as steps too, where these fit.
 """
 
 from __future__ import annotations
@@ -24,7 +31,10 @@ _STEPS = ("i1", "i2", "i4")
 
 
 def pack_fields(fields: pa.RecordBatch) -> tuple[list[Any], pa.RecordBatch]:
-    """For each field its steps, None if it is sent as it is, and the fields of which that is so."""
+    """Split ``fields`` into those sent as steps and the rest.
+
+    Returns a list with the steps of each field, None for a field of the rest, and the rest.
+    """
     steps: list[Any] = [None] * fields.num_columns
     if fields.num_rows >= _FEW:
         for at, column in _whole_numbers(fields):
@@ -33,20 +43,21 @@ def pack_fields(fields: pa.RecordBatch) -> tuple[list[Any], pa.RecordBatch]:
 
 
 def unpack_fields(schema: pa.Schema, steps: list[Any], rest: pa.RecordBatch) -> pa.RecordBatch:
-    """The fields again."""
+    """The fields that :func:`pack_fields` made ``steps`` and ``rest`` of, in their order."""
     others = iter(rest.columns)
     columns = [next(others) if packed is None else pa.array(_numbers(packed)) for packed in steps]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 class LongsPacker:
-    """Packs columns of one batch; each may refer to those before it, and to ``fields``."""
+    """Packs the columns of one batch, one call after the other. A column may be sent as a reference
+    to a column packed before, by its name, or to one of ``fields``, by its number."""
 
     def __init__(self, fields: pa.RecordBatch | None) -> None:
         self._known: list[tuple[Any, Longs]] = _whole_numbers(fields)
 
     def pack(self, name: str, column: Longs | None) -> Any:
-        """What is sent of ``column``; None of None."""
+        """The packed form of ``column``; None if ``column`` is None."""
         if column is None:
             return None
         column = np.ascontiguousarray(column, dtype=np.int64)
@@ -60,14 +71,15 @@ class LongsPacker:
 
 
 class LongsReader:
-    """Reads what a :class:`LongsPacker` has packed, in the same order."""
+    """Reads what a :class:`LongsPacker` has packed: the same columns in the same order, with the
+    same ``fields``."""
 
     def __init__(self, fields: pa.RecordBatch | None) -> None:
         self._fields = fields
         self._known: dict[str, Longs] = {}
 
     def read(self, name: str, packed: Any) -> Longs | None:
-        """The column that was packed."""
+        """The column that was packed under ``name``; None if ``packed`` is None."""
         if packed is None:
             return None
         found = self._known[name] = self._column(packed)
@@ -108,7 +120,7 @@ def _numbers(packed: tuple[int, str, bytes]) -> Longs:
 
 
 def _as_steps(column: Longs) -> tuple[int, str, bytes] | None:
-    # a step that is too long for 64 bits wraps around, there as here
+    # A difference that does not fit into 64 bits wraps around, and so does the sum that undoes it.
     steps = column[1:] - column[:-1]
     least, most = steps.min(), steps.max()
     for form in _STEPS:

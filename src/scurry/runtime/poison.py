@@ -1,8 +1,9 @@
-"""Guards around user code, for operators that send what they fail on to the dead letters.
+"""Guards around user code, for operators that send elements they fail on to the dead letters.
 
-A guard is put around the calls when the operator is opened, and only if its policy says so; without
-it the loops are what they are. What the failing call has emitted is discarded. What it did to state
-before it failed stays, as it would if the function had caught the exception itself.
+When an operator is opened, and only if its policy says so, a guard is put around its calls of user
+code; operators without a guard pay nothing for this. If a call fails, what it has emitted is
+discarded. What it did to state before it failed stays, as it would if the function had caught the
+exception itself.
 """
 
 from __future__ import annotations

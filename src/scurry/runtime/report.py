@@ -1,4 +1,4 @@
-"""Small structured messages inside envelopes: counters, clock ticks, notes of a slot."""
+"""Small structured messages inside envelopes (counters, clock ticks), and the notes of a slot."""
 
 from __future__ import annotations
 

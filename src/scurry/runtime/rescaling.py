@@ -1,8 +1,8 @@
-"""Rescaling a stage: which rule each kind of table follows, and what becomes of the notes.
+"""Rescaling a stage: which rule each kind of table follows, and what becomes of the slots' notes.
 
-How journals are dealt out is the business of :mod:`scurry.state.rescaling`. Here is what only the
-runtime knows: what its own tables hold, and what a slot notes down beside its state, the
-watermarks of its input channels and the cells of strategies inside the stage.
+How journals are dealt out is the business of :mod:`scurry.state.rescaling`. This module adds what
+only the runtime knows: what its own tables hold, and what is in the notes of a slot, which are the
+watermarks of its input channels and the cells of watermark strategies inside the stage.
 """
 
 from __future__ import annotations

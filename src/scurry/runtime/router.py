@@ -1,4 +1,10 @@
-"""Routers: the exits of a task towards later stages."""
+"""Routers: the exits of a task towards later stages.
+
+There is one router for each output of an operator and each operator of a later stage that the
+output leads to. It chooses a slot for every record, gathers the records for a slot until they are
+many or the channel is complete, and makes envelopes of them. Envelopes of a channel are numbered,
+because Spark does not keep their order.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +29,9 @@ BLOB_ROWS = 65_536
 class Router:
     """Spreads the records of one output over the slots of one operator's stage.
 
-    One router serves all channels that leave by its exit, one after the other.
+    One router serves all channels that leave by its exit, one after the other: :meth:`start`, any
+    number of calls of :meth:`send` and :meth:`drain`, then :meth:`finish`. A channel may be left
+    before it is finished, by starting another one, and started again later.
     """
 
     def __init__(
@@ -46,7 +54,7 @@ class Router:
         self._prefix = exit_name(sender.uid, tag, wire.port, copy)
         self._channel = ""
         self._seq = 0
-        #: how far channels have come that were left before they were complete
+        #: the last sequence numbers of channels that were left before they were finished
         self._left: dict[str, int] = {}
         self._waiting: dict[int, list[Batch]] = {}
         self._waiting_rows: dict[int, int] = {}
@@ -54,7 +62,8 @@ class Router:
         self._ready: list[Envelope] = []
 
     def start(self, place: str) -> None:
-        """Begin the records of a place, or return to it: see :mod:`scurry.runtime.channels`."""
+        """Make the channel from ``place`` the current one (:mod:`scurry.runtime.channels`); what is
+        sent from now on belongs to it."""
         if self._channel:
             self._seal_all()
             self._left[self._channel] = self._seq
@@ -62,7 +71,7 @@ class Router:
         self._seq = self._left.pop(self._channel, 0)
 
     def send(self, batch: Batch) -> None:
-        """Take records for later stages."""
+        """Choose slots for the records of ``batch``, and gather them."""
         target, context = self._target, self._context
         place = context.place
         to = Destination(target.parallelism, place.max_parallelism, place.index, context.batch)
@@ -80,7 +89,8 @@ class Router:
             self._seal(slot)
 
     def _combine(self, batch: Batch, to: Destination) -> Batch:
-        """Combine records, if that is possible and worthwhile; what is left travels as it is."""
+        """Combine records where that is possible and worthwhile, and gather the result; returns
+        the records that travel as they are."""
         if self._combiner is None:
             return batch
         assert isinstance(self._partitioning, ByKey)
@@ -127,12 +137,13 @@ class Router:
         )
 
     def drain(self) -> Iterator[Envelope]:
-        """What is ready to travel; called now and then, so that memory stays bounded."""
+        """The envelopes made so far. Called after each batch, so that memory stays bounded."""
         ready, self._ready = self._ready, []
         yield from ready
 
     def finish(self, mark: Mark) -> Iterator[Envelope]:
-        """The channel's records of this micro-batch are complete, its mark is known."""
+        """The current channel has no more records in this micro-batch: its last envelopes, then one
+        with its mark for every slot."""
         self._seal_all()
         yield from self.drain()
         for slot in range(self._target.parallelism):

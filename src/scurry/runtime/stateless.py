@@ -222,12 +222,14 @@ class ProcessOperator(FunctionOperator):
         context.values = values
         ends: list[int] = []
         stamps = [NO_TIMESTAMP] * batch.size if batch.ts is None else batch.ts.tolist()
-        marks = [clock.watermark] * batch.size if batch.wm is None else batch.wm.tolist()
+        watermarks = [clock.watermark] * batch.size if batch.wm is None else batch.wm.tolist()
         row = None
         try:
-            for row, stamp, mark, call in zip(batch.rows, stamps, marks, calls, strict=True):
+            for row, stamp, watermark, call in zip(
+                batch.rows, stamps, watermarks, calls, strict=True
+            ):
                 context.current = None if stamp == NO_TIMESTAMP else stamp
-                clock.watermark = mark
+                clock.watermark = watermark
                 result = call(row, context)
                 if result is not None:
                     take(values, iterate(result, call))

@@ -1,9 +1,9 @@
 """Durable keyed state: descriptors and handles for users, stores and logs for the engine.
 
-Truth is an append-only log of deltas in Spark's state store, one entry per slot and micro-batch.
-Speed is a local LMDB beside the worker, shared by all Python workers of a host, with the decoded
-values of the current batch above it. A *lineage id*, fresh with every commit and written to both,
-tells whether the local copy may be believed.
+The truth is an append-only log of changes in Spark's state store, with one entry for each slot and
+micro-batch. Reads go to a local store beside the worker (LMDB), which all Python workers of a host
+share, with the decoded values of the current micro-batch in memory above it. A *lineage id*, new
+with every commit and written to both, tells whether the local store is of the last commit.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """What a checkpoint holds, by operator: the list that is compared with a program when it starts.
 
-State lies in the slots, where only workers see it. So a slot tells the driver the names of the
-tables it has written to, each once, and the driver keeps them in every epoch, together with who the
-operator is. When a job starts, the driver knows without reading any state whose state there is.
+State lies in the slots, where only workers see it. So a slot tells the driver the name of each
+table when it first writes to it. The driver keeps the names in every epoch, together with the kind
+and place of the operator. When a job starts, the driver therefore knows which operators have state
+without reading any.
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
-"""The delta log: the truth about a slot's state, as an append-only sequence of blobs, and runs.
+"""The journal, or log: the durable truth about a slot's state.
 
-A :class:`Journal` is where the blobs live. On Spark it is three variables in the state store of
-the stage's operator; in the test harness it is a dict. Everything above it, delta encoding,
-compaction, lineage, is the same in both.
+A journal is a sequence of numbered *entries* and a *head*. An entry is a blob of changes, each a
+table, a key and the key's new record, which is None if the record was removed. Most entries are
+what a slot changed in one micro-batch; others are live records that a compaction wrote again. The
+head says which entries count, under which lineage the last commit was made, and which files hold
+the large tables, which are not in the entries (:mod:`scurry.state.slot_records`).
 
-A *delta* is the list of changes a slot made in one micro-batch: ``(table, key, record)`` triples,
-``record`` being None for a removal. A *snapshot* is the same thing holding everything alive. Tables
-that are large are not in the log: the head names their files (:mod:`scurry.state.slot_records`).
+A :class:`Journal` is where entries and head are stored. On Spark they are two variables in the
+state store of the stage's operator; in the test harness they are a dict. Everything above that,
+such as compaction and lineage, is the same in both (:mod:`scurry.state.slot_store`).
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ class Head(msgspec.Struct, array_like=True):
     cycle_bytes: int = 0
     slice_bytes: int = 0
     cursor: tuple[str, bytes] = ("", b"")
-    #: tables that were large before the job was rescaled
+    #: tables that were in runs before the job was rescaled; a rebuild puts them into runs again
     bulky: tuple[str, ...] = ()
     #: how many commits there were
     number: int = 0
@@ -63,9 +65,9 @@ class Head(msgspec.Struct, array_like=True):
     gone: dict[str, int] = {}
 
     def counts(self, seq: int, table: str) -> bool:
-        """Whether what entry ``seq`` says of ``table`` is still true. What the log has of a large
-        table is from before the table was large, and of a dropped one from before it was dropped.
-        """
+        """Whether the changes of ``table`` in entry ``seq`` still count. They do not if the table
+        has become large since, and so is in runs, or if the entry is from before the table was
+        dropped."""
         return table not in self.runs and seq >= self.gone.get(table, 0)
 
 
@@ -99,14 +101,14 @@ class RecordReader(Protocol):
 
 
 class Journal(ABC):
-    """Durable storage of one slot's log. All of it becomes visible together, at the commit of the
-    micro-batch, or not at all."""
+    """Durable storage of one slot's journal. What is written in a micro-batch counts once the
+    micro-batch is committed: all of it, or nothing."""
 
     @property
     @abstractmethod
     def runs(self) -> Path:
-        """The directory of the slot's runs, which need not exist. A file in it counts as written
-        if the head names it."""
+        """The directory of the slot's runs, which need not exist. A file in it counts if the head
+        names it."""
 
     @abstractmethod
     def head(self) -> Head | None:
@@ -130,8 +132,8 @@ class Journal(ABC):
 
     @abstractmethod
     def drop_before(self, seq: int) -> None:
-        """Nobody will ask for entries before ``seq`` again, also after a crash: what is left of
-        them beside the log may go."""
+        """Delete what is left of entries before ``seq`` beside the log, such as their files. Called
+        when no attempt can ask for these entries any more, also after a crash."""
 
 
 @functools.cache
@@ -198,13 +200,14 @@ def decode_head(data: bytes) -> Head:
 
 
 def pack(groups: list[Group]) -> bytes:
-    """A delta as one compressed blob."""
+    """Changes as one compressed blob, the content of an entry."""
     raw = _encoder.encode(groups)
     return len(raw).to_bytes(8, "little") + bytes(_codec.compress(raw, asbytes=True))
 
 
 def unpack_groups(blob: bytes) -> list[Group]:
-    """The delta behind :func:`pack`'s blob, by runs of changes of one table."""
+    """The changes that :func:`pack` made ``blob`` of; those of one table that followed each other
+    are together."""
     size = int.from_bytes(blob[:8], "little")
     return _groups.decode(_codec.decompress(blob[8:], size, asbytes=True))
 
@@ -220,7 +223,7 @@ T = TypeVar("T")
 
 
 def in_groups(changes: Callable[[T], Iterator[Change]]) -> Callable[[T], Iterator[Group]]:
-    """For a method that gives one change after the other, where groups of them are wanted."""
+    """A decorator for a method that yields single changes: it yields groups of them instead."""
 
     @functools.wraps(changes)
     def together(self: T) -> Iterator[Group]:
@@ -230,7 +233,7 @@ def in_groups(changes: Callable[[T], Iterator[Change]]) -> Callable[[T], Iterato
 
 
 def chunked(groups: Iterable[Group]) -> Iterator[list[Group]]:
-    """``groups`` in pieces of about :data:`CHUNK_BYTES`."""
+    """``groups`` in pieces of about :data:`CHUNK_BYTES`, each of which becomes an entry."""
     piece: list[Group] = []
     size = 0
     for table, keys, records in groups:
@@ -246,6 +249,6 @@ def chunked(groups: Iterable[Group]) -> Iterator[list[Group]]:
 
 
 def bytes_of(group: Group) -> int:
-    """About how many bytes changes take."""
+    """About how many bytes the changes of ``group`` take before compression."""
     _, keys, records = group
     return sum(map(len, keys)) + sum(map(len, filter(None, records))) + 8 * len(keys)

@@ -1,4 +1,4 @@
-"""Where operator state lives in a slot, and how it is dealt out to another number of instances."""
+"""Operator state in a slot's store, and how it is dealt out to another number of instances."""
 
 from __future__ import annotations
 

@@ -3,13 +3,15 @@
 What changes in most tables goes to the journal, and a working copy of them lies in the local store.
 A table that is read in bulk, and of which a micro-batch changes many records among very many, is
 kept in runs instead (:mod:`scurry.state.runs.runs`), in a directory of the checkpoint. A commit
-writes one more run and names it in the journal's head. So nothing is written twice, nothing has to
-be compacted besides, and nothing has to be rebuilt: whoever has the head can read the table.
+writes one more run and names it in the journal's head. So its records are written once, take no
+part in the compaction of the journal, and need not be rebuilt: whoever has the head can read the
+table.
 
 The name of a run begins with the number of the commit it was written for. A run that a commit has
-merged into another is named in the head as *dead*, and deleted once a further commit is durable. A
-run whose own commit never came about is deleted by the first worker that finds a later one. Until
-then an attempt that everybody took for dead may still turn out to be the one that counts.
+merged into another is named in the head as *dead*, and is deleted once a further commit is durable.
+A run whose own commit never became durable is deleted by the first worker that finds a later
+commit. Not earlier: an attempt that was given up may still turn out to be the one that is
+committed.
 """
 
 from __future__ import annotations

@@ -1,16 +1,21 @@
 """The state of one slot: tables above, the local store beside, the journal and runs below.
 
-``begin`` makes sure that the local store holds what the journal says is true, rebuilding it when
-their lineages differ. ``commit`` writes what changed to the journal and to the local store under a
-fresh lineage. The journal's part becomes true only when Spark commits the micro-batch: if that
-never happens, the next ``begin`` finds the old lineage in the journal, a newer one in the local
-store, and rebuilds. A zombie task is caught the same way.
+A host calls ``begin`` at the start of each micro-batch and ``commit`` at its end; in between,
+operators read and write tables.
 
-A journal that has outgrown the live data is compacted in slices. A *cycle* goes through all live
-records in order and writes a few of them to the journal with each commit, in proportion to what the
-commit itself wrote; when it is through, everything older than the cycle is dropped, because
-whatever is alive was written again since. So no commit has to write all of the state at once.
-Large tables have no part in this: :mod:`scurry.state.slot_records` writes and merges their runs.
+``begin`` makes the state of the last committed micro-batch readable. It compares the lineage in the
+journal's head with that of the local store, and where they differ it rebuilds the local store from
+the journal. ``commit`` writes what changed to the journal and to the local store, both under a new
+lineage. What it writes to the journal counts only once Spark commits the micro-batch. If Spark
+never does, the local store has a lineage that the journal does not know, and the next ``begin``
+rebuilds it. The same happens to a local store that a task wrote to after Spark had given it up.
+
+**Compaction.** The journal grows with each commit. When it is much larger than the live data, a
+*cycle* begins: each commit also writes a *slice* of the live records, in the order of tables and
+keys, until all have been written. Then every live record is in the journal a second time, so all
+entries from before the cycle are removed. A slice is in proportion to what its commit writes
+anyway, so no commit has to write all of the state at once. Large tables are not in the journal, and
+have no part in this: :mod:`scurry.state.slot_records` writes and merges their runs.
 """
 
 from __future__ import annotations
@@ -50,16 +55,21 @@ _LEAST_SLICE = 16 << 20
 
 
 class Changing(Protocol):
-    """Anything that collects changes during a micro-batch: a table, a timer queue."""
+    """A part of a slot's state that collects changes during a micro-batch: a table, a timer queue.
+
+    At the end of the micro-batch the store calls ``changes``, and once these are written,
+    ``settle``. It calls ``forget`` at the start of a micro-batch if another process has written the
+    slot's state since.
+    """
 
     def changes(self) -> Iterator[Group]:
-        """What changed since the last commit."""
+        """What changed since the last commit, by table."""
 
     def settle(self) -> None:
-        """The changes are committed."""
+        """The changes are written: what is in memory is now what is stored."""
 
     def forget(self) -> None:
-        """The store below is no longer what was read: drop everything held in memory."""
+        """What is stored is no longer what was read from it: drop all that is in memory."""
 
 
 class Listed(Protocol):
@@ -70,7 +80,7 @@ class Listed(Protocol):
 
 
 P = TypeVar("P", bound=Changing)
-#: Told how many bytes of the journal have been read of how many, while a store is rebuilt.
+#: Called while a local store is rebuilt, with the bytes of the journal read so far and in all.
 RebuildProgress = Callable[[int, int], None]
 
 
@@ -92,7 +102,8 @@ class SlotStore:
         self._small_log = small_log
         self.rebuilds = 0
         self.on_rebuild = on_rebuild
-        #: fills a journal that has no history yet; None if there is nothing to fill it with
+        #: writes the state that a rescaled job begins with to an empty journal, and returns the
+        #: journal's head; None if slots begin without state
         self.initial: Callable[[Journal], Head] | None = None
         self.schemas = SchemaTable(local)
         self.sweepers: dict[str, Sweeper] = {}
@@ -102,7 +113,7 @@ class SlotStore:
         self._head: Head | None = None
         self._held: bytes | None = None
         self._settled = True
-        #: entries of the log before this one have left nothing behind
+        #: journal entries before this number have been removed, files included
         self._dropped = 0
         #: the lineage of the local store
         self._base: bytes | None = None
@@ -134,13 +145,14 @@ class SlotStore:
         return cast(Listed, self._parts[f"{uid}\x1f{state}"])
 
     def prefetch(self, uid: str, keys: list[Any]) -> None:
-        """Elements of ``keys`` are about to be handled by operator ``uid``: bring what it will
-        read into memory, all at once."""
+        """Read the records of ``keys`` in all tables of operator ``uid`` into memory, at once.
+        Called before the operator handles elements of these keys."""
         for table in self._tables(uid):
             table.prefetch(keys)
 
     def prefetch_large(self, uid: str, keys: list[Any]) -> None:
-        """The same, where reading a single record takes long, for keys that may be asked for."""
+        """As :meth:`prefetch`, for keys that the operator may ask for or not: only in tables that
+        are kept as runs, where reading records one by one takes long."""
         for table in self._tables(uid):
             if self.records.in_runs(table.name):
                 table.prefetch(keys)
@@ -157,7 +169,8 @@ class SlotStore:
         return tables
 
     def begin(self, journal: Journal) -> bytes:
-        """Make the state of the last committed micro-batch readable; returns its notes."""
+        """Make the state of the last committed micro-batch readable, and return the notes that
+        were committed with it (empty for a slot without state). Called before anything is read."""
         self._head = journal.head()
         if self._head is None and self.initial is not None:
             self._head = self.initial(journal)
@@ -186,10 +199,11 @@ class SlotStore:
         return self._head.notes
 
     def drop(self, uids: Collection[str], journal: Journal) -> None:
-        """Let go of all that operators have, after ``begin`` and before anything is read.
+        """Drop all state of operators ``uids``. Called after ``begin``, before anything is read.
 
-        Readers find nothing from now on. The local store gets a lineage of its own until the
-        commit: if that never comes about, it is rebuilt, and nothing has happened.
+        From now on readers find nothing of it. Until the commit the local store has a lineage that
+        the journal does not know. If the commit never comes about, the next ``begin`` therefore
+        rebuilds the local store, and the state is there as before.
         """
         everything = {*self.local.tables(), *self.records.large_tables}
         self._gone = {name for name in everything if name.partition("\x1f")[0] in uids}
@@ -203,12 +217,12 @@ class SlotStore:
             self.schemas.drop(self._gone)
 
     def take_written(self) -> dict[str, str]:
-        """The tables that the last commit was the first to write to, as far as this store knows,
-        and of which kind each is."""
+        """The tables that the last commit wrote to and no commit before it, as far as this process
+        knows, each with its kind. The driver adds them to its inventory of the checkpoint."""
         return {name: self.schemas.kind_of(name) for name in sorted(self._written)}
 
     def holds(self, journal: Journal) -> bool:
-        """Whether what is in memory is what the journal says is true."""
+        """Whether what this process has in memory is the state of the journal's last commit."""
         head = journal.head()
         return self._settled and self._held == (None if head is None else head.lineage)
 
@@ -238,7 +252,8 @@ class SlotStore:
         self.local.apply(Commit(base, self._head.lineage))
 
     def commit(self, journal: Journal, notes: bytes) -> int:
-        """Write what changed; returns how many bytes that took in the checkpoint."""
+        """Write what changed since ``begin``, with the slot's ``notes``, and return how many bytes
+        that added to the checkpoint. Writes nothing if nothing changed."""
         old = self._head or Head(b"", 0, 0, 0, 0, b"")
         base = self._base
         self.local.verify()
@@ -270,7 +285,8 @@ class SlotStore:
         head.floor = old.first
         self.records.describe(head)
         if head.runs and head.first == head.next:
-            # who deals out logs takes a slot that has none for one without state
+            # A rescale deals out the logs of all slots, and takes a slot whose log has no entry
+            # for one without state. So the log of a slot that has runs gets an entry, an empty one.
             written += _append(journal, head, pack([]))
         journal.put_head(head)
         self._finish(head.lineage if trusted else b"")
@@ -278,7 +294,8 @@ class SlotStore:
         return written
 
     def _judges(self) -> dict[str, Callable[[bytes], bool]]:
-        """By table: what tells which records have expired, where they go with a compaction."""
+        """For each table in runs whose expired records are removed by compaction: a function that
+        says whether a record has expired."""
         return {
             name: sweeper.judge()
             for name, sweeper in self.sweepers.items()
@@ -291,8 +308,11 @@ class SlotStore:
         self.local.confirm()
 
     def _compact(self, journal: Journal, head: Head, changes: list[Group]) -> int:
-        """Write the next slice of a cycle, after what the commit itself wrote; not if another
-        attempt has touched the local store."""
+        """Write the next slice of the cycle, or the first one of a new cycle, and return its bytes.
+
+        The slice is read from the local store, after the commit's own changes were applied there.
+        If another attempt has written to the local store since, no slice is written.
+        """
         self.local.begin()
         if self.local.lineage() != head.lineage:
             return 0
@@ -318,7 +338,8 @@ class SlotStore:
         return written
 
     def _slice(self, head: Head, budget: int, expired: list[Group]) -> Iterator[Group]:
-        """Live records from where the cycle stands, until the budget is used up."""
+        """The live records from the head's cursor on, up to ``budget`` bytes; moves the cursor.
+        Records that have expired are left out, and their removals are added to ``expired``."""
         table, start = head.cursor
         for name in sorted(self.local.tables()):
             if name < table:
@@ -361,8 +382,8 @@ class SlotStore:
 
 
 def _within(keys: list[bytes], records: list[bytes], budget: int) -> int:
-    """How many records may be written before ``budget`` bytes are; one more than that, so that a
-    large one is written, too."""
+    """How many records fit into ``budget`` bytes, and one more, so that a record larger than the
+    budget is written too; 0 if nothing is left of the budget."""
     if budget <= 0:
         return 0
     sizes = accumulate(len(k) + len(r) + 8 for k, r in zip(keys, records, strict=True))
@@ -370,7 +391,8 @@ def _within(keys: list[bytes], records: list[bytes], budget: int) -> int:
 
 
 def _without_dead(group: Group, judge: Callable[[Any], bool], dead: list[Group]) -> Group:
-    """``group`` without what ``judge`` condemns; its removal is added to ``dead``."""
+    """``group`` without the records that ``judge`` says have expired; their removals are added to
+    ``dead``."""
     name, keys, records = group
     condemned = list(map(judge, records))
     removed = list(compress(keys, condemned))
@@ -379,7 +401,7 @@ def _without_dead(group: Group, judge: Callable[[Any], bool], dead: list[Group])
     return name, list(compress(keys, spared)), list(compress(records, spared))
 
 
-#: Stands after the last record of the last table.
+#: The cursor of a cycle that has been through all tables.
 _END = ("\U0010ffff", b"")
 
 

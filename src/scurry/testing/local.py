@@ -152,7 +152,10 @@ class LocalJob:
         """Restart as ``job``, a changed program, as a job on Spark does on its checkpoint."""
         before, after = self._job.spec, job.spec
         if len(before.stages) != len(after.stages):
-            raise ValueError(f"{len(before.stages)} stages cannot become {len(after.stages)}")
+            raise ValueError(
+                f"A job of {len(before.stages)} stages cannot go on as one of {len(after.stages)}: "
+                "a checkpoint keeps its number of stages."
+            )
         standing = standing_of(self.checkpoint, "memory")
         if standing is not None:
             after = claim_state(after, standing, allow_non_restored_state)

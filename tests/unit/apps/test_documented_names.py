@@ -10,7 +10,12 @@ from typing import Any
 import pytest
 
 DOCS = Path(__file__).parents[3] / "docs"
-PAGES = ["internals/life-of-a-record.md", "internals/index.md", "design/index.md"]
+PAGES = [
+    "internals/life-of-a-record.md",
+    "internals/index.md",
+    "internals/glossary.md",
+    "design/index.md",
+]
 _NAME = re.compile(r"`(scurry(?:\.\w+)+)`")
 
 

@@ -94,11 +94,15 @@ def test_restart_strategies() -> None:
 
 
 def test_restart_strategies_refuse_nonsense() -> None:
-    with pytest.raises(ConfigurationError, match=r"restart attempts is .* got -1"):
+    with pytest.raises(ConfigurationError, match=r"restart attempts must be .* got -1"):
         RestartStrategies.fixed_delay_restart(-1, 0)
-    with pytest.raises(ConfigurationError, match="delay between restart attempts is negative: -5"):
+    with pytest.raises(
+        ConfigurationError, match="restart attempts must be 0 ms or more, got -5 ms"
+    ):
         RestartStrategies.fixed_delay_restart(1, -5)
-    with pytest.raises(ConfigurationError, match="failure rate is a whole number from 1, got 0"):
+    with pytest.raises(
+        ConfigurationError, match="failure rate must be a whole number from 1 on, got 0"
+    ):
         RestartStrategies.failure_rate_restart(0, 1, 1)
 
 

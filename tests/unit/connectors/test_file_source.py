@@ -514,6 +514,9 @@ def test_faults_of_parquet_files(tmp_path: Path) -> None:
     source = FileSource.for_bulk_file_format(ParquetColumnarRowInputFormat(), str(tmp_path)).build()
     with pytest.raises(MalformedFileError, match="not a complete Parquet file"):
         run(source)
+    (tmp_path / "a.parquet").write_bytes(b"PAR1" + bytes(20) + b"PAR1")
+    with pytest.raises(MalformedFileError, match=r"a damaged Parquet file: .*write it again"):
+        run(source)
     pq.write_table(pa.table({"n": [1]}), tmp_path / "a.parquet")
     form = ParquetColumnarRowInputFormat(["m"])
     with pytest.raises(FunctionError, match=r"has no column 'm': it has \['n'\]"):

@@ -485,3 +485,9 @@ def test_windows_stored_in_another_way_are_not_silently_forgotten(change: Any) -
             harness._make = other._make
         with pytest.raises(StateError, match=r"another function, trigger.*a uid of their own"):
             harness.restart()
+
+
+def test_a_timestamp_whose_window_would_begin_before_time_does_is_refused() -> None:
+    windows = stream([("a", -(2**63) + 5)]).key_by(lambda e: e[0]).window(TEN)
+    with pytest.raises(FunctionError, match="64 bits cannot hold the start of its window"):
+        collect_local(windows.reduce(lambda a, b: a))

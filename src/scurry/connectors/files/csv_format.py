@@ -1,8 +1,9 @@
 """CSV, read by Arrow straight into columns.
 
-With a quote character a record may run over several lines, so whether a line feed ends a record
-depends on all quotes before it. Such files are not split, and the driver, which looks for the place
-to end a micro-batch, counts quotes from the last such place on. Without one, lines are records.
+Where a quote character is set, a record may run over several lines. Whether a line feed ends a
+record then depends on all quotes before it. So a file is not split among tasks, and the driver,
+which looks for a record's end at which to end a micro-batch, counts the quotes since the last such
+end. Where no quote character is set, each line is a record, and files are split like other text.
 """
 
 from __future__ import annotations

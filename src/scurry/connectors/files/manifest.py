@@ -1,8 +1,9 @@
-"""What a file sink remembers: its manifest, and beside it the list of the part files it published.
+"""What a file sink remembers: its manifest, and beside it lists of the part files it has published.
 
-The manifest is replaced whole with every commit, so it must stay small. It holds the part files
-that were published last, with the batches whose records they hold; when these become many they move
-to a file of their own. The oldest of such files are dropped: nobody goes back that far.
+The manifest is replaced whole with every commit, so it must stay small. It names the part files
+that were published last, each with the batches whose records it holds. When there are many of
+these, they move to a list in a file of its own. The oldest lists are deleted: part files in them
+can no longer be taken back.
 """
 
 from __future__ import annotations

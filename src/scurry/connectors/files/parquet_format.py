@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from scurry.common.errors import ProgramError
+from scurry.common.errors import ProgramError, ScurryError
 from scurry.common.row_types import CompositeTypeInfo
 from scurry.common.type_information import TypeInformation
 from scurry.common.typeinfo import Types
@@ -73,10 +73,8 @@ class ParquetColumnarRowInputFormat(BulkFormat):
                     file.seek(-4, 2)
                     if file.read(4) == b"PAR1":
                         return int(_open(path).metadata.num_row_groups)
-        except OSError as failure:
-            raise cannot_read(path, failure) from failure
-        except pa.ArrowInvalid as failure:
-            raise MalformedFileError(f"{path!r} is a damaged Parquet file: {failure}.") from failure
+        except (OSError, pa.ArrowInvalid) as failure:
+            raise _not_opened(path, failure) from failure
         if complete:
             raise MalformedFileError(
                 f"{path!r} is not a complete Parquet file: its end is missing. Remove it, or write "
@@ -98,8 +96,8 @@ class ParquetColumnarRowInputFormat(BulkFormat):
     def read(self, path: str, start: int, end: int) -> Iterator[SourceBatch]:
         try:
             reader = _open(path)
-        except OSError as failure:
-            raise cannot_read(path, failure) from failure
+        except (OSError, pa.ArrowInvalid) as failure:
+            raise _not_opened(path, failure) from failure
         self._check_columns(path, reader)
         for batch in reader.iter_batches(
             batch_size=self._batch_size,
@@ -114,7 +112,21 @@ class ParquetColumnarRowInputFormat(BulkFormat):
         names = reader.schema_arrow.names
         missing = [name for name in self._columns or () if name not in names]
         if missing:
-            raise MalformedFileError(f"{path!r} has no column {missing[0]!r}: it has {names}.")
+            raise MalformedFileError(
+                f"{path!r} has no column {missing[0]!r}: it has {names}. Ask the source for "
+                "columns that all of its files have, or write the file again."
+            )
+
+
+def _not_opened(path: str, failure: Exception) -> ScurryError:
+    """The error for a file that cannot be opened. Arrow raises an ``OSError`` without a number for
+    content that it cannot read; one with a number comes from the operating system."""
+    if isinstance(failure, OSError) and failure.errno is not None:
+        return cannot_read(path, failure)
+    return MalformedFileError(
+        f"{path!r} is a damaged Parquet file: {str(failure).strip().rstrip('.')}. Remove it, or "
+        "write it again, and restart the job."
+    )
 
 
 def _open(path: str) -> pq.ParquetFile:

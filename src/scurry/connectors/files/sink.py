@@ -156,7 +156,7 @@ class _FileWriter(SinkWriter):
         self._open: dict[str, tuple[str, SegmentWriter]] = {}
 
     def write(self, rows: list[Any]) -> None:
-        raise AssertionError("write_records is called instead")
+        raise AssertionError("this writer is given records with their columns: write_records")
 
     def write_records(self, records: Records, now: int) -> None:
         columns = records.columns if self._factory.columnar else None

@@ -151,7 +151,11 @@ class KafkaEnumerator(SourceEnumerator):
         except KafkaException as failure:
             error = failure.args[0]
             if is_hopeless(error):
-                raise JobError(f"Kafka at {self._servers} refuses: {error.str()}") from failure
+                raise JobError(
+                    f"Kafka at {self._servers} refuses to tell where its topics end: "
+                    f"{error.str()}. Check the security settings of the source and the rights of "
+                    f"its user; `scurry doctor --kafka {self._servers}` says what it finds."
+                ) from failure
             self._patience.waiting(error.str())
             self._refresh()
             self._retry_at = time.monotonic() + _RETRY_SECONDS

@@ -150,7 +150,7 @@ class PartitionReader:
     def _check_health(self, end: int) -> None:
         error = self._last_error
         if error is not None and is_hopeless(error):
-            raise JobError(f"Reading {self._name} failed: {error.str()}")
+            raise self._failed(error)
         if self._at <= self._end_seen < end and self._patience.waited > _SHORT_SECONDS:
             raise JobError(
                 f"{self._name} ends at offset {self._end_seen}, but records up to {end} were there "
@@ -170,9 +170,16 @@ class PartitionReader:
         elif error.code() == KafkaError._AUTO_OFFSET_RESET:
             self._skip_lost(end, fail_on_data_loss)
         elif error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART or is_hopeless(error):
-            raise JobError(f"Reading {self._name} failed: {error.str()}")
+            raise self._failed(error)
         else:
             self._patience.waiting(error.str())
+
+    def _failed(self, error: Any) -> JobError:
+        return JobError(
+            f"Reading {self._name} failed: {error.str()}. Check that the topic exists, and that "
+            "the workers can reach the brokers with the source's security settings; then restart "
+            "the job, which goes on where it was."
+        )
 
     def _skip_lost(self, end: int, fail_on_data_loss: bool) -> None:
         from confluent_kafka import TopicPartition

@@ -1,14 +1,17 @@
-"""One Kafka transaction per micro-batch, written by the driver, that can be committed again.
+"""Writing each micro-batch to Kafka exactly once: one transaction for each, on the driver.
 
-A worker cannot hand an open transaction to another process, so writers only serialise; their
-records travel to the driver inside the commit messages. The driver writes the records of a batch in
-one transaction, together with a *mark*: the batch's number, committed as an offset of a consumer
-group that exists for this purpose alone, with the checkpoint, the branch of its history and the
-time as metadata. Records and mark become visible together or not at all, so after a crash the mark
-tells whether the batch is in Kafka already.
+The driver writes the records of a micro-batch in one transaction, together with a *mark*: the
+batch's number as the committed offset of a consumer group that exists for this purpose alone. The
+offset's metadata are the checkpoint's id, the token of the batch's branch, and the time. Records
+and mark become visible together or not at all. So before the driver writes a batch again after a
+crash, it looks at the mark, which tells whether the batch is in Kafka already.
 
-The transactional id is the same in every run of the job. A new run's first act makes the brokers
-abort what an earlier one left open, and refuse whatever it still tries to write.
+Workers write nothing, because a worker cannot hand an open transaction to another process. They
+serialise records, which travel to the driver inside the commit messages.
+
+The transactional id is the same in every run of the job. When a run opens its producer, the brokers
+abort the transaction that an earlier run left open and refuse whatever that run still tries to
+write: the earlier run is *fenced off*.
 """
 
 from __future__ import annotations
@@ -31,20 +34,25 @@ from scurry.connectors.kafka.outgoing import Outgoing
 from scurry.functions.history import Mark
 from scurry.functions.sink import CommitterContext
 
-#: How long one call may take before the wait for it is spoken of.
+#: The timeout of one call. When it is over, the job says that it waits, and calls again.
 _CALL_SECONDS = 2.0
-#: After so long a transaction is begun anew, by a new producer.
+#: A transaction that takes longer than this is given up, and begun anew by a new producer.
 _STUCK_SECONDS = 15.0
-#: A call that should have returned after _CALL_SECONDS is given up after this.
+#: A call that has not returned after this long, although its timeout is _CALL_SECONDS, is given up.
 _OVERSTAYED_SECONDS = 8.0
 _RETRY_SECONDS = 0.5
-#: How long a starting job waits for the brokers before it goes on without having asked them.
+#: How long a job that starts waits for the brokers; after that, the first commit asks them.
 _START_SECONDS = 30.0
 _TRANSACTION_MS = 60_000
 
 
 class BatchTransactions:
-    """Writes micro-batches of one sink, each once."""
+    """Writes the micro-batches of one sink to Kafka, each of them once.
+
+    The sink calls :meth:`start` when the job starts, :meth:`commit` for each micro-batch, and
+    :meth:`close` at the end; :meth:`accept` only if the user chose to write on although Kafka has
+    batches of another history.
+    """
 
     def __init__(self, settings: ClientSettings, name: str, context: CommitterContext) -> None:
         self._settings = settings
@@ -53,16 +61,20 @@ class BatchTransactions:
         self._history = context.history
         self._patience = Patience(settings.servers, "write a micro-batch")
         self._producer: Any = None
-        #: stands for the group that holds the mark; it never joins it
+        #: reads and writes the offsets of the group that holds the marks; it never joins the group
         self._consumer: Any = None
-        #: the marks of this checkpoint, each with whichever topic its batch was written to
+        #: the last marks of this checkpoint, by the topic that their batches were written to
         self._marks: dict[str, Mark] = {}
         self._began = 0.0
         self._reason: Any = None
 
     def start(self) -> Mark | None:
-        """Find the last mark: one of another history, if there is any; otherwise fence off earlier
-        runs. If the brokers are away, that is left to the first commit."""
+        """Read the marks and, if all are of this history, fence off earlier runs.
+
+        Returns the last mark of another history if there is one, otherwise the last mark, None if
+        there is none or the brokers do not answer in time. In the last case the first commit reads
+        the marks and fences off earlier runs.
+        """
         from confluent_kafka import KafkaException
 
         deadline = time.monotonic() + _START_SECONDS
@@ -79,8 +91,8 @@ class BatchTransactions:
         return self._last()
 
     def _peek(self) -> dict[str, Mark]:
-        """The marks, found without disturbing a run of this job that may be alive: a job that is
-        to be refused must not fence it off."""
+        """The marks, read without fencing off a run of this job that may still be alive: if a mark
+        is of another history, this run is refused and that one goes on."""
         consumer = self._make_consumer("read_uncommitted")
         try:
             return self._committed(consumer)
@@ -95,7 +107,7 @@ class BatchTransactions:
         return max(marks, key=lambda mark: mark.batch, default=None)
 
     def accept(self, mark: Mark) -> None:
-        """Go on as if ``mark`` were the last batch, wherever there are marks."""
+        """Replace all marks by ``mark``, so that writing goes on after that batch."""
         self._insist(lambda: self._accept(mark))
 
     def _accept(self, mark: Mark) -> None:
@@ -114,7 +126,8 @@ class BatchTransactions:
             self._write(batch_id, parts)
 
     def _insist(self, action: Callable[[], None]) -> None:
-        """Do something with an open producer, again and again until the brokers have agreed."""
+        """Call ``action`` with an open producer, and again after each failure that may pass, until
+        it succeeds; raises :class:`JobError` if another attempt cannot help."""
         from confluent_kafka import KafkaException
 
         while True:
@@ -131,7 +144,7 @@ class BatchTransactions:
                 self._abandon()
 
     def _open(self) -> None:
-        """A producer whose predecessors are fenced off, and the last batch that was committed."""
+        """Make a producer, fence off earlier runs with it, and read the marks."""
         producer = make(
             "Producer",
             {
@@ -149,7 +162,8 @@ class BatchTransactions:
         self._began = time.monotonic()
         self._patiently(producer.init_transactions)
         if self._consumer is None:
-            # reading committed, it waits for marks that are about to be
+            # The transaction of an earlier run may be about to be committed. A consumer that reads
+            # only what is committed is not answered before that is settled, so it misses no mark.
             self._consumer = self._make_consumer("read_committed")
         self._marks = self._committed(self._consumer)
         self._producer = producer
@@ -203,9 +217,12 @@ class BatchTransactions:
         self._marks.update(marks)
 
     def _patiently(self, call: Any, *arguments: Any) -> None:
-        """Make a call that may be taken up again where it was left when its time is over. Not for
-        ever: after an outage a client may wait for answers that will not come, where a new one
-        gets on at once."""
+        """Make a call of the producer that goes on where it stopped if it is made again after its
+        timeout, and repeat it until it succeeds.
+
+        Not for ever: after an outage a client may wait for answers that will not come, while a new
+        client gets on at once. So the call fails when the transaction has taken too long.
+        """
         from confluent_kafka import KafkaException
 
         while True:
@@ -227,8 +244,11 @@ class BatchTransactions:
         return time.monotonic() - self._began > 0.8 * _TRANSACTION_MS / 1000
 
     def _after_failure(self, failure: Any) -> None:
-        """Decide whether to try again; the next attempt begins with a new producer, which finds
-        out what has become of the last one's transaction."""
+        """Return if the next attempt may succeed, after a pause; raise :class:`JobError` otherwise.
+
+        The next attempt begins with a new producer and reads the marks, which tell whether the
+        transaction was committed although the call failed.
+        """
         from confluent_kafka import KafkaError
 
         error = failure.args[0]
@@ -244,7 +264,12 @@ class BatchTransactions:
                 "different names with set_transactional_id_prefix."
             ) from failure
         if is_hopeless(error) or is_refusal(error):
-            raise JobError(f"Writing to Kafka at {self._settings.servers} failed: {error.str()}")
+            raise JobError(
+                f"Writing a micro-batch to Kafka at {self._settings.servers} failed: "
+                f"{error.str()}. Check the security settings of the sink, and that its user may "
+                "write to the topic and use transactions; then restart the job, which writes the "
+                "micro-batch again."
+            ) from failure
         self._patience.waiting(error.str())
         self._drop()
         time.sleep(_RETRY_SECONDS)
@@ -255,8 +280,8 @@ class BatchTransactions:
             self._producer = None
 
     def _abandon(self) -> None:
-        """Go on with new clients. What the old ones may still do is fenced off by the new producer,
-        or is found to be done by then."""
+        """Give up the clients, whose calls do not return. If their transaction is still committed,
+        either the new producer comes first and fences it off, or the new marks show it."""
         self._producer = self._consumer = None
 
     def close(self) -> None:
@@ -268,12 +293,12 @@ class BatchTransactions:
 
 
 class _NoAnswer(Exception):
-    """A call into the client did not come back, not even to say that its time was over."""
+    """A call of the client did not return, although its timeout was over."""
 
 
 def _answered(call: Any, *arguments: Any, **named: Any) -> Any:
-    """The result of a call; raises :class:`_NoAnswer` if it overstays its own timeout by far, as
-    calls that were caught by an outage of the brokers may do."""
+    """The result of a call, made in a thread of its own. Raises :class:`_NoAnswer` if it takes far
+    longer than its timeout, as a call that an outage of the brokers interrupts may do."""
     outcome: list[Any] = []
     failures: list[BaseException] = []
 

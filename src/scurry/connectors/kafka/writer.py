@@ -85,7 +85,9 @@ class DirectWriter(SinkWriter):
         if self._refused is not None:
             topic, error = self._refused
             raise JobError(
-                f"Kafka at {self._servers} refused a record for the topic {topic!r}: {error}"
+                f"Kafka at {self._servers} refused a record for the topic {topic!r}: {error}. "
+                "Check that the topic exists and takes records of this size, and that the sink's "
+                "user may write to it; then restart the job."
             )
 
     def close(self) -> None:

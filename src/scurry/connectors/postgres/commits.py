@@ -1,9 +1,9 @@
-"""Exactly once in Postgres: the batch and its mark are one transaction.
+"""Exactly once in Postgres: the records of a micro-batch and its mark are one transaction.
 
 A small table holds, for each sink of each job, the mark of the last batch that was committed. A
-commit looks there first, under a lock on its row; if the batch is new, the records and the new mark
-become visible together or not at all. Whether a commit whose answer got lost took place, the same
-row tells.
+commit first reads its row there, and locks it. If the batch is new, the commit writes the records
+and the new mark, which become visible together or not at all. If the answer to a commit gets lost,
+that row tells whether the commit took place.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Rows that say which batch wrote them, so that they can be taken back.
+"""Rows that say which micro-batch wrote them, so that a sink can take them back.
 
-A column of the user's table holds a label: the sink, the token of the branch and the number of the
-batch. A second row in the table of commits remembers the last batch from before there were labels;
-nobody can go back beyond that one.
+A column of the user's table holds a *label*: the sink, the token of the batch's branch, and the
+number of the batch. Rows that were written before the table had that column have no label and
+cannot be taken back. So a second row in the table of commits remembers the last batch before the
+first labelled one, and the sink refuses to go back beyond it.
 """
 
 from __future__ import annotations

@@ -97,7 +97,9 @@ class RMQSink(Sink):
             if is_passing(failure):
                 raise _Away(reason_of(failure)) from failure
             raise JobError(
-                f"RMQSink: {self._config.server} refuses: {reason_of(failure)}."
+                f"RMQSink: {self._config.server} refuses: {reason_of(failure)}. Check user, "
+                "password and virtual host, and that this user may write to the queue "
+                f"{self._queue!r}."
             ) from failure
         if self._returned:
             self.close()

@@ -1,10 +1,11 @@
 """`RMQSource`: the messages of a RabbitMQ queue.
 
-A message cannot be fetched a second time once it was acknowledged, and until then the server may
-hand it to us again at any time. So the plan of a micro-batch, which is on disk before the batch
-runs, holds the messages themselves, and they are acknowledged when the batch is durable. A crash in
-between leads to messages that are in a durable batch and come again: with correlation ids they are
-known by those, which the source's position holds, and dropped.
+A message that was acknowledged cannot be fetched again, and one that was not may be delivered again
+at any time. So the plan of a micro-batch, which is on disk before the batch runs, holds the
+messages themselves, and they are acknowledged once the batch is durable. After a crash between the
+two, the server delivers messages again that are in a durable batch. With correlation ids the source
+recognises these messages, because its position holds the ids of recent ones, and drops them;
+without, they are processed twice.
 """
 
 from __future__ import annotations
@@ -172,7 +173,9 @@ class _QueueEnumerator(SourceEnumerator):
         except Exception as failure:
             if not is_passing(failure):
                 raise JobError(
-                    f"RMQSource: {self._config.server} refuses: {reason_of(failure)}."
+                    f"RMQSource: {self._config.server} refuses: {reason_of(failure)}. Check user, "
+                    "password and virtual host, and that this user may read the queue "
+                    f"{self._queue!r}."
                 ) from failure
             self._away(reason_of(failure))
             pause = self._config.get_network_recovery_interval() or _RETRY_MILLIS
@@ -184,7 +187,10 @@ class _QueueEnumerator(SourceEnumerator):
 
     def _away(self, reason: str) -> None:
         if self._config.is_automatic_recovery() is False:
-            raise JobError(f"RMQSource: {self._config.server} cannot be reached: {reason}.")
+            raise JobError(
+                f"RMQSource: {self._config.server} cannot be reached: {reason}. Bring it back and "
+                "restart the job, or have the source wait for it: set_automatic_recovery(True)."
+            )
         self._vigil.waiting(reason)
 
     def committed(self, position: Json) -> None:

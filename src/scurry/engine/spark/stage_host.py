@@ -1,10 +1,12 @@
-"""The one ``StatefulProcessor``: gives a :class:`SlotHost` its envelopes and its journal.
+"""The one ``StatefulProcessor``, which gives a :class:`SlotHost` its envelopes and its journal.
 
-Spark's grouping key is the slot's route, so there is one call per slot and micro-batch. The state
-variables do not depend on the user's program: a head, and a map of log entries.
+Spark's grouping key is the slot's route, so Spark calls the processor once for each slot and
+micro-batch. Its state variables do not depend on the user's program: the journal's head, and a map
+of the journal's entries.
 
-When a query starts, Spark has a Python process of its own ask the processor for its variables, and
-waits for it. So this module imports nothing that takes time, and the payload travels as bytes.
+When a query starts, Spark starts a separate Python process that asks the processor for its
+variables, and waits for the answer. So this module imports nothing that takes time, and the job
+travels as bytes.
 """
 
 from __future__ import annotations

@@ -1,16 +1,21 @@
 """Combining before a hop: records of the same key and slice of time travel as one row of partials.
 
-Built-in aggregates do not depend on the order of their elements, so what the records of a batch
-come to can be worked out where they are, before they travel to the slots of the windows. With many
-records for each key and slice next to nothing is left to send, and a key that most records have
-burdens no single slot.
+Built-in aggregates do not depend on the order of their elements. So the records of a batch can be
+aggregated where they are, before they travel to the slots of the windows. With many records for
+each key and slice next to nothing is left to send, and a key that most records have burdens no
+single slot.
 
-That is the same as sending the records if each of them comes before any of its windows fires, and
-nothing is asked of late records but their number. So a record that its own channel's watermark has
-passed travels as it is, and windows that fire again for late elements, or hand them on, are given
-no partials. Where channels can be idle there are none either: the others' watermark may then be
-ahead of a record that is on time in its channel. Else it is ahead only where the windows had come
-further before the micro-batch began, and they see that in the time of the slice.
+The result is the same as if the records had been sent, under two conditions: each record arrives
+before any of its windows fires, and of late records only the number matters. So these travel, or
+are handled, as single records:
+
+* a record that the watermark of its own channel has passed travels as it is;
+* windows that fire again for late elements, or hand them on, are sent no partials at all;
+* where channels can be idle there are no partials either, because the watermark of the others may
+  then be ahead of a record that is on time in its own channel.
+
+In all other cases the combined watermark is ahead of a record only if the windows had come further
+before the micro-batch began. They recognise that by the time of the slice.
 """
 
 from __future__ import annotations

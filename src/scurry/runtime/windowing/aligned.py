@@ -110,13 +110,13 @@ class AlignedWindowOperator(WindowingOperator):
         size, lateness = self._size, self._lateness
         try:
             stamps = self.stamps(batch, reach)
-            marks = self.marks(batch)
+            watermarks = self.watermarks(batch)
             latest = stamps - (stamps - self._offset) % self._slide
             inside = stamps - latest < size
-            late = np.where(inside, latest + size - 1, stamps) + lateness <= marks
+            late = np.where(inside, latest + size - 1, stamps) + lateness <= watermarks
             kept = np.flatnonzero(inside & ~late)
             add = self._add_combined if self._whole else self._add_elements
-            add(batch, kept, stamps, marks, output)
+            add(batch, kept, stamps, watermarks, output)
         except Exception as failure:
             cause = explained(failure, self._windowing.function)
             raise self.failed(cause, self._working) from failure
@@ -128,7 +128,7 @@ class AlignedWindowOperator(WindowingOperator):
             self._guard.emit(batch)
 
     def _add_elements(
-        self, batch: Batch, kept: Any, stamps: Any, marks: Any, output: Emissions
+        self, batch: Batch, kept: Any, stamps: Any, watermarks: Any, output: Emissions
     ) -> None:
         """Put elements into their slices; fire what is due, and windows that have fired before."""
         clock, numbered, first = self._clock, self._sliding, self._number
@@ -137,14 +137,14 @@ class AlignedWindowOperator(WindowingOperator):
         again, in_runs = self._lateness > 0, self._in_runs
         last: int | None = None
         cells: dict[Any, list[Any]] = {}
-        for at, key, row, start, mark in zip(
-            kept.tolist(), keys, rows, starts[kept].tolist(), marks[kept].tolist(), strict=True
+        for at, key, row, start, watermark in zip(
+            kept.tolist(), keys, rows, starts[kept].tolist(), watermarks[kept].tolist(), strict=True
         ):
-            if mark > clock.watermark:
-                if self._agenda.next_due <= mark:
-                    self._pass(mark, output)
+            if watermark > clock.watermark:
+                if self._agenda.next_due <= watermark:
+                    self._pass(watermark, output)
                     last = None
-                clock.watermark = mark
+                clock.watermark = watermark
             if start != last:
                 cells, last = self._open(start), start
             if in_runs:
@@ -164,10 +164,10 @@ class AlignedWindowOperator(WindowingOperator):
                     values.append(element)
             if again:
                 self._working = row
-                self._fire_again(self._agenda.windows_over(start), key, at, mark)
+                self._fire_again(self._agenda.windows_over(start), key, at, watermark)
 
     def _add_combined(
-        self, batch: Batch, kept: Any, stamps: Any, marks: Any, output: Emissions
+        self, batch: Batch, kept: Any, stamps: Any, watermarks: Any, output: Emissions
     ) -> None:
         """Combine elements into the values of their windows."""
         clock, size, slide, combine = self._clock, self._size, self._slide, self._combine
@@ -178,22 +178,22 @@ class AlignedWindowOperator(WindowingOperator):
         own, apart = self._own, self._sliding or self._guard is not None
         last: int | None = None
         cells: dict[Any, Any] = {}
-        for at, key, self._working, stamp, start, mark in zip(
+        for at, key, self._working, stamp, start, watermark in zip(
             kept.tolist(),
             keys,
             rows,
             stamps[kept].tolist(),
             latest[kept].tolist(),
-            marks[kept].tolist(),
+            watermarks[kept].tolist(),
             strict=True,
         ):
-            if mark > clock.watermark:
-                if self._agenda.next_due <= mark:
+            if watermark > clock.watermark:
+                if self._agenda.next_due <= watermark:
                     working = self._working
-                    self._pass(mark, output)
+                    self._pass(watermark, output)
                     last, self._working = None, working
-                clock.watermark = mark
-            while start > stamp - size and start + over > mark:
+                clock.watermark = watermark
+            while start > stamp - size and start + over > watermark:
                 if start != last:
                     cells, last = self._open(start), start
                 try:
@@ -205,7 +205,7 @@ class AlignedWindowOperator(WindowingOperator):
                     break
                 touched[start][key] = None
                 if lateness:
-                    self._fire_again(range(start, start + 1), key, at, mark)
+                    self._fire_again(range(start, start + 1), key, at, watermark)
                 start -= slide
 
     def _open(self, start: int) -> dict[Any, Any]:
@@ -247,11 +247,11 @@ class AlignedWindowOperator(WindowingOperator):
         keys = set[Any]().union(*map(slices.keys, self._agenda.slices_of(window)))
         return sorted(keys, key=slices.prefix)
 
-    def _fire_again(self, windows: range, key: Any, cause: int, mark: int) -> None:
+    def _fire_again(self, windows: range, key: Any, cause: int, watermark: int) -> None:
         """A late element has come: fire the windows over it that have fired before."""
         for window in windows:
             end = window + self._size - 1
-            if end <= mark < end + self._lateness:
+            if end <= watermark < end + self._lateness:
                 found = {key: self._slices.of_key(self._agenda.slices_of(window), key)}
                 self._fire(window, [key], found, cause, PaneTiming.LATE)
 

@@ -105,18 +105,20 @@ class WindowingOperator(Operator):
             self._working = batch.rows[at]
             event_timestamp(int(stamps[at]), self._windowing.assigner)
             raise ProgramError(
-                f"the timestamp {int(stamps[at])} is too far in the past for windows"
+                f"the timestamp {int(stamps[at])} is so far in the past that 64 bits cannot hold "
+                "the start of its window; return milliseconds since 1970 from the timestamp "
+                "assigner"
             )
         if batch.size and int(stamps.max()) > MAX_WATERMARK - reach:
             return stamps.astype(object)
         return stamps
 
-    def marks(self, batch: Batch) -> Any:
+    def watermarks(self, batch: Batch) -> Any:
         """The watermark before each element."""
-        mark = self._clock.watermark
+        watermark = self._clock.watermark
         if batch.wm is None:
-            return np.full(batch.size, mark, dtype=np.int64)
-        return np.maximum(batch.wm, mark)
+            return np.full(batch.size, watermark, dtype=np.int64)
+        return np.maximum(batch.wm, watermark)
 
     def _emissions(self) -> Emissions:
         self._output = Emissions()

@@ -94,17 +94,17 @@ class WindowOperator(WindowingOperator):
         output = self._emissions()
         accept = self._add if self._merging is None else self._add_merging
         stamps = [NO_TIMESTAMP] * batch.size if batch.ts is None else batch.ts.tolist()
-        marks = [clock.watermark] * batch.size if batch.wm is None else batch.wm.tolist()
+        watermarks = [clock.watermark] * batch.size if batch.wm is None else batch.wm.tolist()
         late: list[int] = []
         guard, value = self._guard, None
         try:
-            for at, (key, value, stamp, mark) in enumerate(
-                zip(batch.keys, batch.rows, stamps, marks, strict=True)
+            for at, (key, value, stamp, watermark) in enumerate(
+                zip(batch.keys, batch.rows, stamps, watermarks, strict=True)
             ):
-                if mark > clock.watermark:
-                    if timers.next_due <= mark:
-                        self._fire(timers, mark, output)
-                    clock.watermark = mark
+                if watermark > clock.watermark:
+                    if timers.next_due <= watermark:
+                        self._fire(timers, watermark, output)
+                    clock.watermark = watermark
                 scope.key = key
                 self._cause = at
                 came = value if guard is None else guard.as_it_came(value)

@@ -1,4 +1,4 @@
-"""Counting the firings of each window, and taking back what earlier ones said."""
+"""Counting the firings of each window, and withdrawing the results of earlier ones."""
 
 from __future__ import annotations
 

@@ -4,10 +4,11 @@ Two sessions of a key never touch, so in the order of their starts they are in t
 ends as well: those that are due are found by bisection. Where sessions lie is always in memory.
 What they hold is too, up to a limit; beyond that it is read again when it is needed.
 
-A session is stored under its *marks*: the times of elements that began it, or one that has become
-part of it. No two sessions that are open at the same time share a mark. Elements are stored under
-the last mark, as one record for each micro-batch that brought some, so a session that grows, or
-swallows another one, moves nothing.
+A session has one or more *births*: the time of the element that began it and, for each session that
+it has swallowed, the births of that one. No two open sessions of a key share a birth, so births
+serve as addresses in the store: the session itself lies under its first birth, and its elements lie
+under the birth that was the last one when they came, as one record for each micro-batch that
+brought some. A session that grows, or swallows another one, therefore moves nothing.
 """
 
 from __future__ import annotations
@@ -38,25 +39,25 @@ class Session:
 
     __slots__ = (
         "alive",
+        "births",
         "changed",
         "earlier",
         "end",
         "fresh",
         "held",
         "index",
-        "marks",
         "pieces",
         "start",
         "stored",
     )
 
-    def __init__(self, start: int, end: int, marks: tuple[int, ...], stored: bool) -> None:
-        self.start, self.end, self.marks = start, end, marks
+    def __init__(self, start: int, end: int, births: tuple[int, ...], stored: bool) -> None:
+        self.start, self.end, self.births = start, end, births
         #: whether the session is in the store, and whether elements of it are
         self.stored = self.pieces = stored
         #: the value, or the elements that came before ``fresh``; MISSING if it is not in memory
         self.held: Any = MISSING
-        #: elements that are to be stored under the last mark, and under earlier ones
+        #: elements that are to be stored under the last birth, and under earlier ones
         self.fresh: list[Any] = []
         self.earlier: tuple[tuple[int, list[Any]], ...] = ()
         self.changed, self.alive = False, True
@@ -112,7 +113,7 @@ class SessionTable:
         self.keys: dict[Any, KeySessions] = {}
         #: sessions to be written, with their keys
         self._changed: list[tuple[KeySessions, Session]] = []
-        #: addresses of sessions, and of the marks of sessions, that the store is to forget
+        #: addresses of sessions, and of the births of sessions, that the store is to forget
         self._gone: list[bytes] = []
         self._gone_pieces: list[bytes] = []
         #: about how many elements or values are in memory
@@ -124,8 +125,8 @@ class SessionTable:
             return False
         self._loaded = True
         for _, record in self._store.scan(self.name):
-            key, (start, end, marks, index, *value) = unpack_record(record)
-            session = Session(start, end, tuple(marks), True)
+            key, (start, end, births, index, *value) = unpack_record(record)
+            session = Session(start, end, tuple(births), True)
             session.index = index
             if value and self._in_memory < KEEP:
                 (session.held,) = value
@@ -168,12 +169,12 @@ class SessionTable:
     def _read(self, prefix: bytes, session: Session) -> Any:
         self._in_memory += 1
         if self._combining:
-            record = self._store.get(self.name, prefix + row_of(session.marks[0]))
+            record = self._store.get(self.name, prefix + row_of(session.births[0]))
             assert record is not None
             return unpack_record(record)[1][4]
         found: list[Any] = []
-        for mark in session.marks:
-            for _, record in self._pieces(prefix + row_of(mark)):
+        for birth in session.births:
+            for _, record in self._pieces(prefix + row_of(birth)):
                 found += unpack_record(record)[1]
         self._in_memory += len(found)
         return found
@@ -192,22 +193,22 @@ class SessionTable:
         else:
             self.contents(sessions, other)
             one.held = [*self.contents(sessions, one), *other.held]
-            one.earlier = (*one.earlier, (one.marks[-1], one.fresh), *other.earlier)
+            one.earlier = (*one.earlier, (one.births[-1], one.fresh), *other.earlier)
             one.fresh, one.pieces = other.fresh, one.pieces or other.pieces
-        one.marks += other.marks
+        one.births += other.births
         one.index = max(one.index, other.index)
         other.alive = False
         if other.stored:
-            self._gone.append(sessions.prefix + row_of(other.marks[0]))
+            self._gone.append(sessions.prefix + row_of(other.births[0]))
 
     def drop(self, sessions: KeySessions, session: Session) -> None:
         """A session is over."""
         session.alive = False
         if session.stored:
-            self._gone.append(sessions.prefix + row_of(session.marks[0]))
+            self._gone.append(sessions.prefix + row_of(session.births[0]))
             self._in_memory -= 1 if session.held is not MISSING else 0
         if session.pieces and not self._combining:
-            self._gone_pieces += [sessions.prefix + row_of(mark) for mark in session.marks]
+            self._gone_pieces += [sessions.prefix + row_of(birth) for birth in session.births]
             if session.held is not MISSING:
                 self._in_memory -= len(session.held)
 
@@ -240,13 +241,13 @@ class SessionTable:
             if not session.alive:
                 continue
             key, prefix = sessions.key, sessions.prefix
-            told = [session.start, session.end, session.marks, session.index]
+            told = [session.start, session.end, session.births, session.index]
             if self._combining:
                 told.append(session.held)
-            yield self.name, prefix + row_of(session.marks[0]), pack_record(key, tuple(told))
-            for mark, values in (*session.earlier, (session.marks[-1], session.fresh)):
+            yield self.name, prefix + row_of(session.births[0]), pack_record(key, tuple(told))
+            for birth, values in (*session.earlier, (session.births[-1], session.fresh)):
                 if values:
-                    address = prefix + row_of(mark) + epoch
+                    address = prefix + row_of(birth) + epoch
                     yield self._elements, address, pack_record(key, values)
 
     def settle(self) -> None:

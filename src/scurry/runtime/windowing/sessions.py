@@ -1,11 +1,11 @@
 """Sessions of event time with the default trigger, the fast way.
 
 The sessions of a key lie in the order of time, so most elements only make its last session longer.
-There are no timers: the agenda has one entry for each key, which says not when something happens
-but before when nothing does. A session that grows leaves its entry where it is; when the watermark
-gets there, the key is looked at and the entry moves on.
+There are no timers. Instead the agenda has one entry for each key: a time before which no session
+of the key can fire or end. A session that grows leaves the entry where it is. When the watermark
+reaches the entry, the sessions of the key are looked at, and the entry moves to the next such time.
 
-Whether a session has fired need not be stored: it has if the watermark has passed its end.
+Whether a session has fired is not stored: it has if the watermark has passed its end.
 """
 
 from __future__ import annotations
@@ -107,14 +107,14 @@ class SessionOperator(WindowingOperator):
         combine = self._combine if self._combining else None
         late: list[int] = []
         guard = self._guard
-        stamps, marks = self.stamps(batch, 1).tolist(), self.marks(batch).tolist()
-        for at, (key, row, stamp, mark) in enumerate(
-            zip(batch.keys, batch.rows, stamps, marks, strict=True)
+        stamps, watermarks = self.stamps(batch, 1).tolist(), self.watermarks(batch).tolist()
+        for at, (key, row, stamp, watermark) in enumerate(
+            zip(batch.keys, batch.rows, stamps, watermarks, strict=True)
         ):
-            if mark > clock.watermark:
-                if agenda and agenda[0][0] <= mark:
-                    self._pass(mark, output)
-                clock.watermark = mark
+            if watermark > clock.watermark:
+                if agenda and agenda[0][0] <= watermark:
+                    self._pass(watermark, output)
+                clock.watermark = watermark
             self._working = came = row
             if guard is not None:
                 row = guard.as_it_came(row)
@@ -123,7 +123,7 @@ class SessionOperator(WindowingOperator):
                 sessions = keys.get(key)
                 if sessions is not None:
                     last = sessions.order[-1]
-                    if last.changed and last.start <= stamp <= last.end > mark + 1:
+                    if last.changed and last.start <= stamp <= last.end > watermark + 1:
                         # by far the most frequent case, all of it in one place
                         if combine is None:
                             last.fresh.append(row)
@@ -135,7 +135,7 @@ class SessionOperator(WindowingOperator):
                 end = min(end, NEVER)
                 session = None if sessions is None else self._joined(sessions, stamp, end)
                 if session is None:
-                    if min(end - 1 + lateness, NEVER - 1) <= mark:
+                    if min(end - 1 + lateness, NEVER - 1) <= watermark:
                         late.append(at)
                         continue
                     value = () if combine is None else combine(MISSING, row)
@@ -151,7 +151,7 @@ class SessionOperator(WindowingOperator):
                 continue
             assert sessions is not None
             due = session.end - 1
-            if due <= mark:
+            if due <= watermark:
                 self._fire(sessions, session, at, PaneTiming.LATE, False)
                 due = over(session, lateness)
             if due < sessions.due:

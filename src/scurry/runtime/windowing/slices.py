@@ -1,11 +1,14 @@
-"""Contents of aligned windows, held by slice of time first and by key second.
+"""What tumbling and sliding windows hold, stored by slice of time first and by key second.
 
-All keys share the boundaries of aligned windows, so a window that ends is one range of the store,
-and what is open is a handful of slices however many keys there are. No timers are needed: which
-windows are still to fire follows from the slices there are and from the watermark.
+A *slice* is a span of time that lies within each window as a whole or not at all; it is named by
+its start, in milliseconds. All keys share the boundaries of these windows. So the records of a
+slice, of all its keys, are one range of the store, which is read when a window fires and deleted
+when no window needs the slice any more. There are only a few open slices at a time, however many
+keys there are. No timers are stored: which windows are still to fire follows from the slices that
+hold something and from the watermark (:mod:`~scurry.runtime.windowing.agenda`).
 
-Within a micro-batch, what is added gathers in dicts. A slice that opens and is dropped between two
-commits never touches the store.
+Within a micro-batch, what is added gathers in dicts, and becomes records at the commit. A slice
+that is begun and dropped within one micro-batch is never written.
 """
 
 from __future__ import annotations
@@ -30,18 +33,19 @@ KEEP = 500_000
 
 
 class SliceIndex(ABC):
-    """Which slices of one operator and slot there are in the store, and their end."""
+    """Knows which slices of one operator have records in a slot's store, and deletes slices."""
 
     def __init__(self, name: str, store: SlotStore) -> None:
         self.name = name
         self._slot = store
         self._store = store.local
-        #: slices that have records in the store; None if nobody has looked yet
+        #: slices that have records in the store; None if it has not been read yet
         self._stored: set[int] | None = None
         self._dropped: set[int] = set()
 
     def begin(self) -> list[int] | None:
-        """A micro-batch starts: the slices in the store, None if what is in memory still holds."""
+        """The starts of all slices in the store. None if they were read before, and what is in
+        memory is still right. Called at the start of each micro-batch."""
         if self._stored is not None:
             return None
         self._stored = set()
@@ -63,7 +67,8 @@ class SliceIndex(ABC):
             yield address, record
 
     def drop(self, start: int) -> None:
-        """A slice is over."""
+        """Forget a slice, and delete its records at the next commit. Called when no window needs
+        the slice any more."""
         self._forget_slice(start)
         assert self._stored is not None
         if start in self._stored:
@@ -90,7 +95,10 @@ class SliceIndex(ABC):
 
 
 class SliceTable(SliceIndex):
-    """The slices of one operator and slot, a record for each key."""
+    """The slices of one operator in a slot, with one record or more for each key.
+
+    The address of a record begins with the slice's start, followed by the key.
+    """
 
     redistribute = staticmethod(by_key_group(at=8))
 
@@ -108,7 +116,8 @@ class SliceTable(SliceIndex):
         return found
 
     def prefix(self, key: Any) -> bytes:
-        """Where a key's records lie within a slice; keys are in the order of it."""
+        """The part of an address that stands for ``key``. The keys of a slice lie in the order of
+        these bytes: by key group, then by canonical form."""
         found = self._prefixes.get(key)
         if found is None:
             if len(self._prefixes) > KEEP:
@@ -118,25 +127,26 @@ class SliceTable(SliceIndex):
 
     @abstractmethod
     def open(self, start: int) -> dict[Any, Any]:
-        """The slice to add to, all that is needed for adding in memory."""
+        """The slice ``start`` as a dict by key, to which elements can be added. It is made if the
+        slice is new."""
 
     @abstractmethod
     def keys(self, start: int) -> set[Any]:
-        """The keys that have something in a slice."""
+        """The keys that have something in the slice ``start``."""
 
     @abstractmethod
     def of_key(self, starts: list[int], key: Any) -> Any:
-        """What a key has in the slices of a window."""
+        """What ``key`` has in the slices ``starts``, which are those of one window."""
 
     @abstractmethod
     def of_all(self, starts: list[int]) -> dict[Any, Any]:
-        """What all keys have in them."""
+        """What each key has in the slices ``starts``, which are those of one window."""
 
     @abstractmethod
     def _load(self, key: Any, held: Any, start: int) -> None: ...
 
     def ensure(self, start: int) -> None:
-        """Bring a slice into memory."""
+        """Read the records of the slice ``start`` into memory, unless all of them are there."""
         if start in self._partial:
             self._partial.discard(start)
             for _, record in self._records(start):
@@ -152,8 +162,11 @@ class SliceTable(SliceIndex):
 
 
 class ElementSlices(SliceTable):
-    """All elements. With ``numbered`` each carries its number of arrival, because windows that
-    span several slices hold elements in the order they came."""
+    """Slices that keep all elements.
+
+    With ``numbered`` an element is a pair of its number of arrival and its value. Windows of
+    several slices need that, to hand elements out in the order in which they came.
+    """
 
     def __init__(self, name: str, store: SlotStore, numbered: bool) -> None:
         super().__init__(name, store)
@@ -172,7 +185,7 @@ class ElementSlices(SliceTable):
         return {*self._held.get(start, ()), *self._fresh.get(start, ())}
 
     def of_key(self, starts: list[int], key: Any) -> list[Any]:
-        """A key's elements in several slices, in the order they came."""
+        """The elements of ``key`` in the slices ``starts``, in the order in which they came."""
         found: list[Any] = []
         for start in starts:
             self.ensure(start)
@@ -184,7 +197,8 @@ class ElementSlices(SliceTable):
         return [value for _, value in found]
 
     def of_all(self, starts: list[int]) -> dict[Any, list[Any]]:
-        """All keys' elements in several slices; the lists are not to be changed."""
+        """The elements of each key in the slices ``starts``, in the order in which they came. The
+        caller must not change the lists."""
         found: dict[Any, list[Any]] = {}
         for start in starts:
             self.ensure(start)
@@ -241,7 +255,8 @@ class ElementSlices(SliceTable):
 
 
 class ValueSlices(SliceTable):
-    """One value per key, into which elements are combined; each slice is a window."""
+    """Slices that keep one value for each key, into which its elements are combined. Each slice is
+    a whole window."""
 
     def __init__(self, name: str, store: SlotStore) -> None:
         super().__init__(name, store)
@@ -267,15 +282,16 @@ class ValueSlices(SliceTable):
         self.touched.pop(start, None)
 
     def of_key(self, starts: list[int], key: Any) -> Any:
-        """A key's value; there is one slice to a window."""
+        """The value of ``key`` in the only slice of the window."""
         return self.values[starts[0]][key]
 
     def of_all(self, starts: list[int]) -> dict[Any, Any]:
-        """All keys' values."""
+        """The value of each key in the only slice of the window."""
         return self.open(starts[0]) if starts else {}
 
     def touch_mutable(self, start: int, key: Any) -> None:
-        """A value was shown to user code, which may have changed it in place."""
+        """Write the value of ``key`` at the commit if user code could have changed it in place.
+        Called when user code was given the value."""
         if type(self.values[start][key]) not in IMMUTABLE:
             self.touched[start][key] = None
 
@@ -286,7 +302,7 @@ class ValueSlices(SliceTable):
         for start, keys in self.touched.items():
             row, values = row_of(start), self.values[start]
             for key in keys:
-                # the box tells a combined None from nothing
+                # a tuple of one value, because None may be the value
                 yield name, row + prefix(key), pack_record(key, (values[key],))
 
     def settle(self) -> None:
@@ -316,5 +332,6 @@ def _number(pair: tuple[int, Any]) -> int:
 
 
 def row_of(start: int) -> bytes:
-    """Where the records of a slice begin."""
+    """The first bytes of all addresses of the slice ``start``: its start, in an order-preserving
+    form."""
     return (start + _BIAS).to_bytes(8, "big")

@@ -1,11 +1,11 @@
 """Whether a value is exactly one of a declared type, told quickly.
 
-A value that goes into a state of a declared type is held to the type when it is written, at the
-user's own call. Most values are exactly of the type: an ``int`` where a ``LONG`` was declared. The
-functions made here say so in a tenth of a microsecond, and such a value is kept as it is. For any
-other the answer is False, and a slower way finds out whether it is wrong or has to be converted, as
-a whole number where a ``DOUBLE`` was declared. So True must mean that the value read back from the
-store will be the same; False need not mean anything.
+A value that goes into a state of a declared type is checked against the type when it is written, at
+the user's own call. Most values are exactly of the type: an ``int`` where a ``LONG`` was declared.
+The functions made here return True for these in a tenth of a microsecond, and such a value is kept
+as it is. For any other value they return False, and a slower check finds out whether it is wrong or
+has to be converted, such as a whole number where a ``DOUBLE`` was declared. So True must mean that
+the value read back from the store will be the same. False only means that the slower check decides.
 
 Such a function is one Python expression, put together from the type and compiled once, as the
 standard library does for dataclasses. Functions that call one for each field take five times as

@@ -128,7 +128,11 @@ def rebuild(cls: type[Any], names: tuple[str, ...], values: tuple[Any, ...]) -> 
     known = _latest.get((cls.__module__, cls.__qualname__), cls)
     shape = shape_of(known)
     if shape is None:
-        raise StateError(f"{cls.__qualname__} is no longer a dataclass that can be built anew.")
+        raise StateError(
+            f"Instances of {cls.__qualname__} were stored as a dataclass's fields, and the class "
+            "can no longer be made from them: it is no dataclass any more, or has pickling "
+            "methods of its own. Change it back."
+        )
     return shape.build(names, values)
 
 

@@ -1,4 +1,4 @@
-"""What a local store is: the records of one slot beside the worker, on disk or in memory."""
+"""The contract of local stores: the records of one slot beside the worker, on disk or in memory."""
 
 from __future__ import annotations
 

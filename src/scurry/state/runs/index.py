@@ -1,12 +1,12 @@
 """Indexes over runs: where to look for a key in many runs at once.
 
-To search each of many runs for the keys of a micro-batch takes long, and to merge runs as well:
-all records are written again. An index over some runs is the hashes of all their keys, sorted, and
-for each the run and the row there. It is an eighth of what the runs themselves are, so it can be
-made anew often, and the runs are merged seldom.
+Searching each of many runs for the keys of a micro-batch takes long; merging the runs takes long as
+well, because all records are written again. An index over some runs holds the hashes of all their
+keys, sorted, and for each hash the run and the row. It is an eighth of the size of the runs, so it
+can be made anew often, and the runs are merged seldom.
 
-Of equal hashes those of later runs come first. So the first row that has the key wanted is the
-latest, and what it superseded may stay in the index.
+Of equal hashes those of later runs come first. So the first row with the key that is looked for has
+its latest record, and rows that were superseded can stay in the index.
 """
 
 from __future__ import annotations

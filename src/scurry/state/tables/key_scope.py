@@ -1,8 +1,8 @@
-"""The current key, which every handle on keyed state looks up, and what stands there if none is.
+"""The current key, which every handle on keyed state looks up, and its stand-in if there is none.
 
-Handles use the key as the key of a dict. So where no element is being processed the key is one that
-cannot be hashed: whoever uses state there is told, and the reads and writes of everybody else pay
-nothing for it.
+Handles use the current key as the key of a dict. While no element is being processed, the current
+key is therefore an object that cannot be hashed: whoever uses state then gets an error that says
+so, and no read or write has to check whether there is a current key.
 """
 
 from __future__ import annotations

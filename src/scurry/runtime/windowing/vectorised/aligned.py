@@ -124,10 +124,10 @@ class VectorisedAlignedOperator(VectorisedOperator):
     def _take(self, batch: Batch) -> Longs:
         size, slide = self._size, self._slide
         reach = size + slide + self._lateness
-        stamps, marks = self.stamps(batch, reach), self.marks(batch)
+        stamps, watermarks = self.stamps(batch, reach), self.watermarks(batch)
         latest = stamps - (stamps - self._offset) % slide
         inside = stamps - latest < size
-        late = np.where(inside, latest + size - 1, stamps) + self._lateness <= marks
+        late = np.where(inside, latest + size - 1, stamps) + self._lateness <= watermarks
         kept = np.flatnonzero(inside & ~late)
         codes = self._slices.codes_of(batch)[kept]
         self._results = self._new_results()
@@ -135,14 +135,14 @@ class VectorisedAlignedOperator(VectorisedOperator):
         if len(kept):
             inner, starts = stamps[kept] - latest[kept], _step_down(stamps[kept], self._agenda)
             first = latest[kept] - (size - 1 - inner) // slide * slide
-            behind = first + size - 1 <= marks[kept]
+            behind = first + size - 1 <= watermarks[kept]
             if behind.any():
-                self._take_pieces(batch, kept, codes, starts, columns, marks[kept], behind)
+                self._take_pieces(batch, kept, codes, starts, columns, watermarks[kept], behind)
             else:
                 self._add(codes, starts, columns)
         if batch.size:
-            self._pass(int(marks[-1]))
-            self._clock.watermark = int(marks[-1])
+            self._pass(int(watermarks[-1]))
+            self._clock.watermark = int(watermarks[-1])
         return np.flatnonzero(late)
 
     def process_combined(self, blobs: Sequence[bytes]) -> int:
@@ -182,15 +182,15 @@ class VectorisedAlignedOperator(VectorisedOperator):
         codes: Longs,
         starts: Longs,
         columns: Columns,
-        marks: Longs,
+        watermarks: Longs,
         behind: Any,
     ) -> None:
         """Elements of which some come after windows of theirs have fired."""
-        begins = self._crossings(marks)
+        begins = self._crossings(watermarks)
         for begin, end in zip(begins, [*begins[1:], len(kept)], strict=True):
-            mark = int(marks[begin])
-            self._pass(mark)
-            self._clock.watermark = max(self._clock.watermark, mark)
+            watermark = int(watermarks[begin])
+            self._pass(watermark)
+            self._clock.watermark = max(self._clock.watermark, watermark)
             again = np.zeros(0, dtype=np.int64)
             rows = np.arange(begin, end)
             if self._lateness:
@@ -203,14 +203,16 @@ class VectorisedAlignedOperator(VectorisedOperator):
                 row = take(columns, slice(at, at + 1))
                 self._fire_again(int(starts[at]), int(codes[at]), row, batch, int(kept[at]), held)
 
-    def _crossings(self, marks: Longs) -> list[int]:
+    def _crossings(self, watermarks: Longs) -> list[int]:
         """Where the watermark has passed the end of a window, or the time to forget it."""
         last = self._offset + self._size - 1
-        marks = np.maximum(marks, MIN_WATERMARK + abs(last) + self._lateness + self._slide)
-        fresh = np.zeros(len(marks), dtype=bool)
+        watermarks = np.maximum(
+            watermarks, MIN_WATERMARK + abs(last) + self._lateness + self._slide
+        )
+        fresh = np.zeros(len(watermarks), dtype=bool)
         fresh[0] = True
         for beyond in {last, last + self._lateness}:
-            passed = (marks - beyond) // self._slide
+            passed = (watermarks - beyond) // self._slide
             fresh[1:] |= passed[1:] != passed[:-1]
         return np.flatnonzero(fresh).tolist()
 
@@ -224,11 +226,11 @@ class VectorisedAlignedOperator(VectorisedOperator):
         held: dict[tuple[int, int], Columns],
     ) -> None:
         """An element has come after windows of its have fired: they fire again."""
-        mark = self._clock.watermark
+        watermark = self._clock.watermark
         fired = [
             window
             for window in self._agenda.windows_over(start)
-            if window + self._size - 1 <= mark < window + self._size - 1 + self._lateness
+            if window + self._size - 1 <= watermark < window + self._size - 1 + self._lateness
         ]
         for window in fired:
             before = held.get((window, code))

@@ -1,8 +1,9 @@
 """Partials of aligned windows by slice of time: the state of the vectorised operator.
 
-A slice's rows of one micro-batch are one record, whatever the number of keys, added without reading
-those of earlier batches. A slice with many records gets a single one again. When it is over, its
-records are deleted. In memory a slice is a list of parts, which are combined when a window fires.
+What a micro-batch adds to a slice is one record, whatever the number of keys, and earlier records
+of the slice are not read for that. When a slice has many records, they are replaced by one. When no
+window needs the slice any more, its records are deleted. In memory a slice is a list of parts,
+which are combined when a window fires.
 """
 
 from __future__ import annotations
@@ -114,18 +115,18 @@ class CodedKeys(ABC):
     ) -> Iterator[Piece]:
         """A record has rows of many keys, so it is cut; and as records of several slots can have
         the same place, what they become is told apart by the slot they come from."""
-        mark = shares.origin.to_bytes(2, "big")
+        origin = shares.origin.to_bytes(2, "big")
         owners = np.array(shares.owners)
         for place, record in zip(keys, records, strict=True):
             if record is None:
-                yield from ((slot, place + mark, None) for slot in range(shares.slots))
+                yield from ((slot, place + origin, None) for slot in range(shares.slots))
                 continue
             held, columns = _unpacked(record)
             chosen = owners[groups_of_keys(held, len(owners))]
             for slot in np.unique(chosen).tolist():
                 rows = np.flatnonzero(chosen == slot)
                 share = _packed(pack_keys(_picked(held, rows)), take(columns, rows))
-                yield slot, place + mark, share
+                yield slot, place + origin, share
 
 
 class ColumnSlices(CodedKeys, SliceIndex):

@@ -1,9 +1,10 @@
 """Open sessions as columns: the state of the vectorised session operator.
 
 In memory all open sessions of a slot are one table, sorted by key and start. In the store they lie
-by the time they end. What a micro-batch has changed is added there as new rows; nothing is looked
-up or replaced, because sessions only grow: of the rows of a key, one that lies within another is an
-earlier version of it. When time has passed, whole spans of ends are deleted.
+by the time at which they end. Sessions that a micro-batch has changed are added there as new rows,
+and the earlier rows are neither looked up nor replaced. That is possible because sessions only
+grow: if of two rows of a key one lies within the other, it is an earlier version of it. When the
+watermark has passed a span of ends, all rows of the span are deleted.
 """
 
 from __future__ import annotations

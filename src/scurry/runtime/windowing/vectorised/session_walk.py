@@ -1,6 +1,6 @@
-"""Sessions of one key, an element at a time: for elements out of order, and late ones.
+"""Sessions of one key, an element at a time: for elements that are out of order, or late.
 
-What sessions hold are lists of plain numbers here, in the order of the columns they come from.
+What a session holds is a list of plain numbers here, in the order of the columns they come from.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Walk:
         self, code: int, sessions: list[Session], elements: list[tuple[int, int, int, list[Any]]]
     ) -> list[Session]:
         """The sessions of a key after ``elements``: number, timestamp, watermark, values."""
-        for at, stamp, mark, values in elements:
-            sessions = self._passed(code, sessions, mark)
+        for at, stamp, watermark, values in elements:
+            sessions = self._passed(code, sessions, watermark)
             last = min(stamp + self._gap - 1, MAX_WATERMARK)
             low = high = bisect_right(sessions, last + 1, key=_start)
             while low and sessions[low - 1][1] >= stamp - 1:
@@ -47,24 +47,24 @@ class Walk:
                     way(a, b) for way, a, b in zip(self._ways, other[3], merged[3], strict=True)
                 ]
                 merged = [min(other[0], merged[0]), max(other[1], merged[1]), False, held]
-            if self._cleanup(merged) <= mark:
+            if self._cleanup(merged) <= watermark:
                 self.late.append(at)
                 continue
             sessions[low:high] = [merged]
-            if merged[1] <= mark:
+            if merged[1] <= watermark:
                 merged[2] = True
                 self.fired.append((code, list(merged), at))
         return sessions
 
-    def _passed(self, code: int, sessions: list[Session], mark: int) -> list[Session]:
+    def _passed(self, code: int, sessions: list[Session], watermark: int) -> list[Session]:
         over = 0
         for session in sessions:
-            if session[1] > mark:
+            if session[1] > watermark:
                 break
             if not session[2]:
                 session[2] = True
                 self.fired.append((code, list(session), None))
-            over += self._cleanup(session) <= mark
+            over += self._cleanup(session) <= watermark
         return sessions[over:]
 
     def _cleanup(self, session: Session) -> int:

@@ -36,10 +36,10 @@ def fixed_sessions(windowing: WindowSpec) -> bool:
 class Elements:
     """The elements of a batch, sorted by key, each key's in the order they came."""
 
-    def __init__(self, codes: Longs, stamps: Longs, marks: Longs, columns: Columns, gap: int):
+    def __init__(self, codes: Longs, stamps: Longs, watermarks: Longs, columns: Columns, gap: int):
         self.order = np.argsort(codes, kind="stable")
         self.codes, self.stamps = codes[self.order], stamps[self.order]
-        self.marks, self.columns = marks[self.order], take(columns, self.order)
+        self.watermarks, self.columns = watermarks[self.order], take(columns, self.order)
         self.lasts = np.minimum(self.stamps, MAX_WATERMARK - gap + 1) + (gap - 1)
         changed = self.codes[1:] != self.codes[:-1]
         self.first = np.concatenate(([True], changed))
@@ -75,13 +75,13 @@ class VectorisedSessionOperator(VectorisedOperator):
 
     def _take(self, batch: Batch) -> Longs:
         stamps = self.stamps(batch, self._gap + self._lateness).astype(np.int64)
-        marks = self.marks(batch)
+        watermarks = self.watermarks(batch)
         codes = self._sessions.codes_of(batch)
         self._results = self._new_results()
         if not batch.size:
             return np.zeros(0, dtype=np.int64)
         columns = self._measures.of(batch, np.arange(batch.size))
-        elements = Elements(codes, stamps, marks, columns, self._gap)
+        elements = Elements(codes, stamps, watermarks, columns, self._gap)
         held = self._sessions.open
         begins = np.searchsorted(held.codes, elements.keys, "left")
         ends = np.searchsorted(held.codes, elements.keys, "right")
@@ -102,16 +102,16 @@ class VectorisedSessionOperator(VectorisedOperator):
                 gone[begin:end] = True
             new.append(made)
         self._sessions.replace(gone, new)
-        self._fire(int(marks[-1]), batch, marks, walk)
-        self._clock.watermark = int(marks[-1])
+        self._fire(int(watermarks[-1]), batch, watermarks, walk)
+        self._clock.watermark = int(watermarks[-1])
         return np.array([] if walk is None else sorted(walk.late), dtype=np.int64)
 
     def _out_of_order(self, elements: Elements, has: Array, before: Longs) -> Array:
         """For each key, whether its elements must be gone through one by one."""
-        stamps, lasts, marks, first = (
+        stamps, lasts, watermarks, first = (
             elements.stamps,
             elements.lasts,
-            elements.marks,
+            elements.watermarks,
             elements.first,
         )
         previous = np.empty_like(lasts)
@@ -119,10 +119,10 @@ class VectorisedSessionOperator(VectorisedOperator):
         previous[first] = before
         follows = ~first
         follows[first] = has
-        odd = (lasts <= marks) | (follows & (lasts < previous))
+        odd = (lasts <= watermarks) | (follows & (lasts < previous))
         if self._lateness:
             # the session has fired and is not over: it fires again, later
-            odd |= follows & (stamps - 1 <= previous) & (previous <= marks)
+            odd |= follows & (stamps - 1 <= previous) & (previous <= watermarks)
         walked = np.zeros(len(elements.keys), dtype=bool)
         walked[elements.group[odd]] = True
         return walked
@@ -139,10 +139,12 @@ class VectorisedSessionOperator(VectorisedOperator):
         lasts = np.concatenate((held.lasts, elements.lasts[rows]))[order]
         fresh = np.concatenate((np.zeros(held.size, dtype=bool), np.ones(len(rows), dtype=bool)))
         fresh = fresh[order]
-        marks = np.concatenate((held.lasts, elements.marks[rows]))[order]
+        watermarks = np.concatenate((held.lasts, elements.watermarks[rows]))[order]
         ended = np.minimum(lasts[:-1], MAX_WATERMARK - self._lateness) + self._lateness
         apart = np.ones(len(codes), dtype=bool)
-        apart[1:] = (codes[1:] != codes[:-1]) | (starts[1:] - 1 > lasts[:-1]) | (ended <= marks[1:])
+        apart[1:] = (
+            (codes[1:] != codes[:-1]) | (starts[1:] - 1 > lasts[:-1]) | (ended <= watermarks[1:])
+        )
         number = np.cumsum(apart) - 1
         begins = np.flatnonzero(apart)
         finals = np.concatenate((begins[1:], [len(codes)])) - 1
@@ -183,7 +185,7 @@ class VectorisedSessionOperator(VectorisedOperator):
             zip(
                 elements.order[rows].tolist(),
                 elements.stamps[rows].tolist(),
-                elements.marks[rows].tolist(),
+                elements.watermarks[rows].tolist(),
                 values[len(places) :],
                 strict=True,
             )
@@ -217,7 +219,7 @@ class VectorisedSessionOperator(VectorisedOperator):
         self._fire(until, None, None, None)
 
     def _fire(
-        self, until: int, batch: Batch | None, marks: Longs | None, walk: Walk | None
+        self, until: int, batch: Batch | None, watermarks: Longs | None, walk: Walk | None
     ) -> None:
         """Fire what has ended, together with what a walk has fired; forget what is over."""
         held = self._sessions.open
@@ -232,7 +234,7 @@ class VectorisedSessionOperator(VectorisedOperator):
             parts.append(self._sessions_of(codes, [session for _, session, _ in walk.fired]))
             causes += [cause for _, _, cause in walk.fired]
         if parts:
-            self._place(Sessions.of_all(parts), causes, batch, marks)
+            self._place(Sessions.of_all(parts), causes, batch, watermarks)
         self._sessions.end(until)
 
     def _place(
@@ -240,16 +242,16 @@ class VectorisedSessionOperator(VectorisedOperator):
         found: Sessions,
         causes: list[int | None],
         batch: Batch | None,
-        marks: Longs | None,
+        watermarks: Longs | None,
     ) -> None:
         """Put sessions that fire into the order in which they do."""
         ranks = [*self._sessions.keys.ranks(found.codes), found.lasts]
-        if batch is None or marks is None:
+        if batch is None or watermarks is None:
             order = np.lexsort(ranks)
             self._fired(found.take(order), None, None)
             return
         again = np.array([cause is not None for cause in causes], dtype=bool)
-        at = np.searchsorted(marks, found.lasts, "left")
+        at = np.searchsorted(watermarks, found.lasts, "left")
         at[again] = [cause for cause in causes if cause is not None]
         order = np.lexsort([*ranks, again, at])
         self._fired(found.take(order), batch, np.where(again, at, -1)[order])
