@@ -15,7 +15,7 @@ from scurry.runtime.event_time import mark_cell
 from scurry.runtime.ingress import TaskPlan
 from scurry.runtime.operator import Operator
 from scurry.runtime.report import OperatorReport
-from scurry.runtime.specs import JobSpec, OperatorSpec, SourceSpec
+from scurry.runtime.specs import Alignment, JobSpec, OperatorSpec, SourceSpec
 from scurry.state.inventory import OperatorRecord
 
 PLENTY = 1000
@@ -74,7 +74,7 @@ def job_of(*sources: Numbers, tasks: int = 1, **options: Any) -> JobSpec:
     inventory = {spec.uid: OperatorRecord("source Numbers", spec.uid) for spec in specs}
     strategy = OperatorSpec("ts", "ts", Operator)
     return JobSpec(
-        "job", "", tasks, 128, specs, {"ts": strategy}, (), options=options, inventory=inventory
+        "job", "", tasks, 128, specs, {"ts": strategy}, (), inventory=inventory, **options
     )
 
 
@@ -221,7 +221,7 @@ def test_a_warning_of_several_tasks_is_given_once() -> None:
 
 
 def aligned(drift: int) -> BatchPlanner:
-    alignment = {uid: ("group", drift, mark_cell(f"{uid}-ts")) for uid in "ab"}
+    alignment = {uid: Alignment("group", drift, mark_cell(f"{uid}-ts")) for uid in "ab"}
     planner = planner_of(Numbers(9, bounded=False), Numbers(9, bounded=False), alignment=alignment)
     planner.max_records = 1
     planner.next(0, now=0)

@@ -25,11 +25,12 @@ from scurry.runtime.envelope import (
 from scurry.runtime.event_time import Mark, TimestampsOperator
 from scurry.runtime.host import SlotHost
 from scurry.runtime.keyed import KeyedProcessOperator
-from scurry.runtime.operator import Operator, TaskContext
+from scurry.runtime.operator import Operator
 from scurry.runtime.partitioners import Global
 from scurry.runtime.report import Tick, decode_report, decode_tick, encode_report
 from scurry.runtime.router import mark_of
 from scurry.runtime.specs import JobSpec, OperatorSpec, Wire
+from scurry.runtime.task_context import TaskContext
 from scurry.state.journal import MemoryJournal
 from scurry.state.local.memory import MemoryStore
 from scurry.state.slot_store import SlotStore
@@ -44,7 +45,7 @@ class Recorder(Operator):
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
-        self.calls.append(("open", context.index))
+        self.calls.append(("open", context.place.index))
 
     def begin(self, watermark: int) -> None:
         self.calls.append(("begin", watermark))

@@ -21,10 +21,11 @@ from scurry.runtime.columnar.combiner import Combiner, unpack_combined
 from scurry.runtime.columns import ElementCodec
 from scurry.runtime.envelope import COMBINED, DATA, WATERMARK, Envelope
 from scurry.runtime.event_time import Mark
-from scurry.runtime.operator import Operator, TaskContext
+from scurry.runtime.operator import Operator
 from scurry.runtime.partitioners import Broadcast, ByKey, Forward, Partitioning, Rebalance
 from scurry.runtime.router import Router, mark_of
 from scurry.runtime.specs import JobSpec, OperatorSpec, Wire
+from scurry.runtime.task_context import TaskContext, TaskPlace
 from scurry.windowing.basic_triggers import EventTimeTrigger
 from scurry.windowing.spec import WindowSpec
 from scurry.windowing.time_windows import TumblingEventTimeWindows
@@ -42,7 +43,7 @@ def router_of(
         *("job", "", SLOTS, GROUPS, ()), {"from": sender, "to": target}, (("from",), ("to",))
     )
     wire = Wire("to", 1, partitioning, combiner)
-    return Router(sender, wire, job, TaskContext(0, SLOTS, GROUPS), "late")
+    return Router(sender, wire, job, TaskContext(TaskPlace(0, GROUPS)), "late")
 
 
 def by_number() -> ByKey:
