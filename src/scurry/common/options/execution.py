@@ -88,7 +88,7 @@ ON_ERROR: Option[str] = Option(
     "What happens when a user function raises: the job fails, or the element becomes a dead "
     "letter.",
     choices=("fail", "dead-letter"),
-    setter="stream.on_error, for one operator",
+    setter="stream.on_error",
 )
 ON_OTHER_HISTORY: Option[str] = Option(
     "scurry.sink.on-other-history",
@@ -96,5 +96,5 @@ ON_OTHER_HISTORY: Option[str] = Option(
     "refuse",
     "What happens when a sink has committed micro-batches that the checkpoint does not know.",
     choices=("refuse", "truncate", "append"),
-    setter="on_other_history of sink_to(...), for one sink",
+    setter="stream.sink_to(...).on_other_history",
 )
