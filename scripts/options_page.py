@@ -38,8 +38,11 @@ environment. A value that does not fit is refused when the job is built.
 An older key is read where the key itself is not set. *No effect* marks an option that tunes a part
 of Flink which Scurry does not have: it can be set and read again, and changes nothing.
 
-Keys that begin with `spark.` go to Spark when Scurry makes the session. Keys that are neither
-Scurry's nor Flink's belong to your program and are left alone.
+A misspelt key is refused when the job is built, with the name that was probably meant: any unknown
+key that begins with `scurry.`, and in the namespaces of Flink one that is a known key but for the
+letters of some words. Keys that Flink knows and Scurry has no use for are accepted and named in the
+log `scurry.settings`, once. Keys that begin with `spark.` go to Spark when Scurry makes the
+session. All other keys belong to your program and are left alone.
 """
 
 

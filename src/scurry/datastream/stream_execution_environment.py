@@ -20,6 +20,7 @@ from scurry.common.io import InputFormat
 from scurry.common.job_client import JobClient
 from scurry.common.job_execution_result import JobExecutionResult
 from scurry.common.options import execution, state
+from scurry.common.options.spelling import check_keys
 from scurry.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
 from scurry.common.type_information import TypeInformation
 from scurry.common.typeinfo import Types
@@ -264,6 +265,7 @@ class StreamExecutionEnvironment(JobSettings):
     def _compile(
         self, job_name: str | None, more_sinks: Sequence[Transformation] = ()
     ) -> CompiledJob:
+        check_keys(self._configuration)
         name = job_name or execution.JOB_NAME.read(self._configuration)
         graph = Graph.of(name, freeze([*self._sinks, *more_sinks], self._cached_steps()))
         return compile_job(graph, self._settings())
