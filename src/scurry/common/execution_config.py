@@ -17,8 +17,6 @@ from scurry.common.options.option import Option
 
 __all__ = ["ExecutionConfig"]
 
-_GREATEST_PARALLELISM = 32768
-
 
 class ExecutionConfig:
     """A typed view of a configuration; setters return the view, so that calls can be chained."""
@@ -87,45 +85,93 @@ class ExecutionConfig:
         )
 
     def enable_generic_types(self) -> ExecutionConfig:
-        """Let elements of unknown type travel pickled, which is the default."""
-        return self._set_flag(kept.GENERIC_TYPES, True)
+        """Take :meth:`disable_generic_types` back."""
+        return self._set(kept.GENERIC_TYPES, True)
 
     def disable_generic_types(self) -> ExecutionConfig:
-        """Refuse programs in which elements would travel pickled."""
-        return self._set_flag(kept.GENERIC_TYPES, False)
+        """Kept, has no effect: elements of unknown type travel pickled, which costs little here."""
+        return self._set(kept.GENERIC_TYPES, False)
 
     def has_generic_types_disabled(self) -> bool:
-        """Whether pickled elements are refused."""
+        """Whether generic types were disabled."""
         return not kept.GENERIC_TYPES.read(self._configuration)
 
     def enable_auto_generated_uids(self) -> ExecutionConfig:
         """Give operators without a uid one derived from the program, which is the default."""
-        return self._set_flag(kept.GENERATED_UIDS, True)
+        return self._set(execution.GENERATED_UIDS, True)
 
     def disable_auto_generated_uids(self) -> ExecutionConfig:
         """Refuse programs that leave an operator without a uid."""
-        return self._set_flag(kept.GENERATED_UIDS, False)
+        return self._set(execution.GENERATED_UIDS, False)
 
     def has_auto_generated_uids_enabled(self) -> bool:
         """Whether operators without a uid get one."""
-        return kept.GENERATED_UIDS.read(self._configuration)
+        return execution.GENERATED_UIDS.read(self._configuration)
 
     def enable_object_reuse(self) -> ExecutionConfig:
         """Hand the same object from function to function without copies; then no function may
         change, or keep, an object that it was given or has emitted."""
-        return self._set_flag(execution.OBJECT_REUSE, True)
+        return self._set(execution.OBJECT_REUSE, True)
 
     def disable_object_reuse(self) -> ExecutionConfig:
         """Copy what is emitted if it can change, which is the default."""
-        return self._set_flag(execution.OBJECT_REUSE, False)
+        return self._set(execution.OBJECT_REUSE, False)
 
     def is_object_reuse_enabled(self) -> bool:
         """Whether objects are handed on without copies."""
         return execution.OBJECT_REUSE.read(self._configuration)
 
+    def enable_closure_cleaner(self) -> ExecutionConfig:
+        """Take :meth:`disable_closure_cleaner` back."""
+        return self._set(kept.CLOSURE_CLEANER, kept.CLOSURE_CLEANER.default)
+
+    def disable_closure_cleaner(self) -> ExecutionConfig:
+        """Kept, has no effect: Python functions need no cleaning."""
+        return self._set(kept.CLOSURE_CLEANER, "NONE")
+
+    def is_closure_cleaner_enabled(self) -> bool:
+        """Whether the closure cleaner was left enabled."""
+        return kept.CLOSURE_CLEANER.read(self._configuration) != "NONE"
+
+    def enable_force_kryo(self) -> ExecutionConfig:
+        """Kept, has no effect: values are Python's, and Kryo serialises Java's."""
+        return self._set(kept.FORCE_KRYO, True)
+
+    def disable_force_kryo(self) -> ExecutionConfig:
+        """Take :meth:`enable_force_kryo` back."""
+        return self._set(kept.FORCE_KRYO, False)
+
+    def is_force_kryo_enabled(self) -> bool:
+        """Whether Kryo was asked for."""
+        return kept.FORCE_KRYO.read(self._configuration)
+
+    def enable_force_avro(self) -> ExecutionConfig:
+        """Kept, has no effect: values are Python's."""
+        return self._set(kept.FORCE_AVRO, True)
+
+    def disable_force_avro(self) -> ExecutionConfig:
+        """Take :meth:`enable_force_avro` back."""
+        return self._set(kept.FORCE_AVRO, False)
+
+    def is_force_avro_enabled(self) -> bool:
+        """Whether Avro was asked for."""
+        return kept.FORCE_AVRO.read(self._configuration)
+
+    def get_default_kryo_serializer_classes(self) -> dict[str, str]:
+        """None: there are no Java serializers."""
+        return {}
+
+    def get_registered_kryo_types(self) -> list[str]:
+        """None: there are no Java types."""
+        return []
+
+    def get_registered_pojo_types(self) -> list[str]:
+        """None: there are no Java types."""
+        return []
+
     def set_use_snapshot_compression(self, use_snapshot_compression: bool) -> ExecutionConfig:
         """Say whether snapshots of state are compressed."""
-        return self._set_flag(SNAPSHOT_COMPRESSION, use_snapshot_compression)
+        return self._set(SNAPSHOT_COMPRESSION, use_snapshot_compression)
 
     def is_use_snapshot_compression(self) -> bool:
         """Whether snapshots of state are compressed."""
@@ -142,7 +188,7 @@ class ExecutionConfig:
         execution.JOB_PARAMETERS.write_entries(self._configuration, global_job_parameters_dict)
         return self
 
-    def _set_flag(self, option: Option[bool], value: bool) -> ExecutionConfig:
+    def _set(self, option: Option[Any], value: Any) -> ExecutionConfig:
         option.write(self._configuration, value)
         return self
 
@@ -158,10 +204,13 @@ class ExecutionConfig:
         if (
             isinstance(value, bool)
             or not isinstance(value, int)
-            or not (value == self.PARALLELISM_DEFAULT or 1 <= value <= _GREATEST_PARALLELISM)
+            or not (
+                value == self.PARALLELISM_DEFAULT or 1 <= value <= execution.GREATEST_PARALLELISM
+            )
         ):
             raise ConfigurationError(
-                f"the {what} is a whole number from 1 to {_GREATEST_PARALLELISM}, got {value!r}"
+                f"the {what} is a whole number from 1 to {execution.GREATEST_PARALLELISM}, got "
+                f"{value!r}"
             )
         option.write(self._configuration, value)
         return self

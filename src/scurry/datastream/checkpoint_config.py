@@ -14,6 +14,7 @@ from scurry.common.errors import ProgramError
 from scurry.common.options import checkpoints
 from scurry.common.options.option import Option
 from scurry.common.time import Duration
+from scurry.datastream.checkpoint_storage import CheckpointStorage, FileSystemCheckpointStorage
 from scurry.datastream.checkpointing_mode import CheckpointingMode, mode_of
 from scurry.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
 
@@ -51,6 +52,23 @@ class CheckpointConfig:
     def set_checkpoint_interval(self, checkpoint_interval: int) -> CheckpointConfig:
         """Start a micro-batch every so many milliseconds, and not more often."""
         return self._set_number(checkpoints.CHECKPOINT_INTERVAL, checkpoint_interval)
+
+    def set_checkpoint_storage(self, storage: CheckpointStorage) -> CheckpointConfig:
+        """Say where checkpoints are kept by an object of
+        :mod:`scurry.datastream.checkpoint_storage`."""
+        if not isinstance(storage, CheckpointStorage):
+            raise ProgramError(
+                f"set_checkpoint_storage needs a CheckpointStorage, got {storage!r}."
+            )
+        checkpoints.CHECKPOINT_DIRECTORY.clear(self._configuration)
+        path = storage.get_checkpoint_path()
+        if path is not None and isinstance(storage, FileSystemCheckpointStorage):
+            self.set_checkpoint_storage_dir(path)
+        return self
+
+    def set_checkpoint_storage_dir(self, checkpoint_path: str) -> CheckpointConfig:
+        """Keep checkpoints in that directory; the same as ``execution.checkpointing.dir``."""
+        return self._set(checkpoints.CHECKPOINT_DIRECTORY, checkpoint_path)
 
     def get_checkpoint_timeout(self) -> int:
         """The timeout in milliseconds."""

@@ -15,9 +15,11 @@ from scurry.common.errors import ProgramError
 from scurry.common.options import kept, python
 from scurry.common.options.execution import CHAINING
 from scurry.common.options.option import Option
-from scurry.common.options.state import CHANGELOG
+from scurry.common.options.state import CHANGELOG, STATE_BACKEND
 from scurry.datastream.checkpoint_config import CheckpointConfig
 from scurry.datastream.checkpointing_mode import CheckpointingMode
+from scurry.datastream.slot_sharing_group import SlotSharingGroup
+from scurry.datastream.state_backend import StateBackend
 
 E = TypeVar("E", bound="JobSettings")
 
@@ -27,6 +29,8 @@ class JobSettings:
 
     _configuration: Configuration
     _default_local_parallelism: ClassVar[int] = 0
+    _state_backend: StateBackend | None = None
+    _slot_sharing_groups: dict[str, SlotSharingGroup]
 
     def get_checkpoint_config(self) -> CheckpointConfig:
         """The settings of checkpoints; what is set there holds here."""
@@ -60,6 +64,37 @@ class JobSettings:
     def is_force_unaligned_checkpoints(self) -> bool:
         """Whether they were forced."""
         return self.get_checkpoint_config().is_force_unaligned_checkpoints()
+
+    def set_state_backend(self: E, state_backend: StateBackend) -> E:
+        """Choose where the working copy of state lives, by an object of
+        :mod:`scurry.datastream.state_backend`; the same as ``state.backend.type``."""
+        if not isinstance(state_backend, StateBackend):
+            raise ProgramError(f"set_state_backend needs a StateBackend, got {state_backend!r}.")
+        self._state_backend = state_backend
+        STATE_BACKEND.write(self._configuration, state_backend.setting)
+        return self
+
+    def get_state_backend(self) -> StateBackend | None:
+        """The object that was set, if one was."""
+        return self._state_backend
+
+    def set_default_savepoint_directory(self: E, directory: str) -> E:
+        """Kept, has no effect yet: Scurry has no savepoints."""
+        kept.SAVEPOINT_DIRECTORY.write(self._configuration, directory)
+        return self
+
+    def get_default_savepoint_directory(self) -> str | None:
+        """What was set."""
+        return kept.SAVEPOINT_DIRECTORY.read(self._configuration)
+
+    def register_slot_sharing_group(self: E, slot_sharing_group: SlotSharingGroup) -> E:
+        """Give the group of a name its resources. Spark places tasks, so they have no effect."""
+        if not isinstance(slot_sharing_group, SlotSharingGroup):
+            raise ProgramError(
+                f"register_slot_sharing_group needs a SlotSharingGroup, got {slot_sharing_group!r}."
+            )
+        self._slot_sharing_groups[slot_sharing_group.get_name()] = slot_sharing_group
+        return self
 
     def enable_changelog_state_backend(self: E, enabled: bool) -> E:
         """Kept, changes nothing: state is always stored as a log of changes."""
@@ -142,6 +177,22 @@ class JobSettings:
         interpreter's version, with Scurry and PySpark installed. It stays for later jobs of the
         session."""
         python.PYTHON_EXECUTABLE.write(self._configuration, python_exec)
+
+    def add_jars(self, *jars_path: str) -> None:
+        """Kept, has no effect: Scurry runs no Java code of yours, and its connectors need no
+        archives. What Spark itself shall load is ``spark.jars``."""
+        self._append(kept.JARS, *jars_path)
+
+    def add_classpaths(self, *classpaths: str) -> None:
+        """Kept, has no effect: Scurry runs no Java code of yours."""
+        self._append(kept.CLASSPATHS, *classpaths)
+
+    def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
+        """Kept, has no effect: in Flink only Java functions can ask for such a file. For Python
+        functions there are :meth:`add_python_file` and :meth:`add_python_archive`."""
+        entry = f"name:{name},path:{file_path}" + (",executable:true" if executable else "")
+        known = kept.CACHED_FILES.read(self._configuration)
+        kept.CACHED_FILES.write(self._configuration, f"{known};{entry}" if known else entry)
 
     def _append(self, option: Option[tuple[str, ...]], *items: str) -> None:
         option.write(self._configuration, (*option.read(self._configuration), *items))

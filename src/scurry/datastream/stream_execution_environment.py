@@ -52,6 +52,7 @@ class StreamExecutionEnvironment(JobSettings):
             self._configuration.add_all(configuration)
         self._read_environment()
         self._config = ExecutionConfig(self._configuration)
+        self._slot_sharing_groups = {}
         self._sinks: list[Transformation] = []
         self._caches: list[StreamCache] = []
         self._on_progress: Callable[[Any], None] | None = None
@@ -160,6 +161,13 @@ class StreamExecutionEnvironment(JobSettings):
             raise ProgramError(
                 f"from_source needs a Source, got {source!r} ({type(source).__name__})."
             )
+        if not isinstance(watermark_strategy, WatermarkStrategy | None):
+            raise ProgramError(
+                f"from_source needs a WatermarkStrategy, got {watermark_strategy!r} "
+                f"({type(watermark_strategy).__name__})."
+            )
+        if not isinstance(source_name, str | None):
+            raise ProgramError(f"The name of a source is a text, got {source_name!r}.")
         name = source_name or type(source).__name__
         stream = self._source(source, name, _type(type_info) or source.type_info)
         if watermark_strategy is None or _does_nothing(watermark_strategy):
@@ -196,6 +204,7 @@ class StreamExecutionEnvironment(JobSettings):
 
     def _source(self, source: Source, name: str, declared: TypeInformation | None) -> DataStream:
         step = Transformation(nodes.Source, f"Source: {name}", (), declared, source=source)
+        step.single = isinstance(source, CollectionSource)
         return DataStream(self, step)
 
     def dead_letters(self) -> DataStream:
@@ -266,6 +275,7 @@ class StreamExecutionEnvironment(JobSettings):
         self, job_name: str | None, more_sinks: Sequence[Transformation] = ()
     ) -> CompiledJob:
         check_keys(self._configuration)
+        self._check_slot_sharing_groups()
         name = job_name or execution.JOB_NAME.read(self._configuration)
         graph = Graph.of(name, freeze([*self._sinks, *more_sinks], self._cached_steps()))
         return compile_job(graph, self._settings())
@@ -278,15 +288,34 @@ class StreamExecutionEnvironment(JobSettings):
 
     def _unwritten_caches(self) -> list[StreamCache]:
         """The caches of what the next job computes."""
+        reached = self._reached()
+        return [cache for cache in self._caches if cache.step in reached]
+
+    def _reached(self) -> dict[Transformation, None]:
+        """The steps that the next job runs, those of the ends first."""
         instead = self._cached_steps()
-        reached: set[Transformation] = set()
+        reached: dict[Transformation, None] = {}
         ahead = list(self._sinks)
         while ahead:
             step = ahead.pop()
             if step not in reached:
-                reached.add(step)
+                reached[step] = None
                 ahead += inputs_of(step, instead)
-        return [cache for cache in self._caches if cache.step in reached]
+        return reached
+
+    def _check_slot_sharing_groups(self) -> None:
+        """As in Flink, a group has one set of resources, whoever gives it."""
+        known = dict(self._slot_sharing_groups)
+        for step in self._reached():
+            group = step.slot_sharing_group
+            if group is None or group.get_cpu_cores() is None:
+                continue
+            if known.setdefault(group.get_name(), group) != group:
+                raise ProgramError(
+                    f"The slot sharing group {group.get_name()!r} of {step.name!r} "
+                    f"({step.location}) has other resources than the group of the same name had "
+                    "before: give a group its resources once."
+                )
 
     def _settings(self) -> Settings:
         configuration = self._configuration
@@ -304,6 +333,7 @@ class StreamExecutionEnvironment(JobSettings):
             on_error=execution.ON_ERROR.read(configuration),
             on_other_history=execution.ON_OTHER_HISTORY.read(configuration),
             object_reuse=self._config.is_object_reuse_enabled(),
+            generated_uids=self._config.has_auto_generated_uids_enabled(),
         )
 
     def _state_settings(self) -> StateSettings:

@@ -6,6 +6,8 @@ from scurry.common.options.option import Option
 
 #: Key groups of a job that does not say otherwise.
 KEY_GROUPS = 128
+#: The most key groups and instances there can be.
+GREATEST_PARALLELISM = 1 << 15
 
 PARALLELISM: Option[int] = Option(
     "parallelism.default",
@@ -80,6 +82,14 @@ COMBINING: Option[bool] = Option(
     "boolean",
     True,
     "Whether records are combined, where possible, before they travel to such windows.",
+)
+GENERATED_UIDS: Option[bool] = Option(
+    "pipeline.auto-generate-uids",
+    "boolean",
+    True,
+    "Whether operators without a uid get one that is derived from the program; if not, a program "
+    "with such an operator is refused.",
+    setter="ExecutionConfig.disable_auto_generated_uids",
 )
 ON_ERROR: Option[str] = Option(
     "scurry.on-error",

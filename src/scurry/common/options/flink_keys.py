@@ -34,18 +34,16 @@ _KEYS = {
         file-merging.enabled file-merging.max-file-size file-merging.max-space-amplification
         file-merging.max-subtasks-per-file file-merging.pool-blocking force-unaligned incremental
         interval-during-backlog local-backup.dirs local-backup.enabled num-retained
-        prefer-checkpoint-for-recovery recover-without-channel-state.checkpoint-id savepoint-dir
-        storage unaligned.interruptible-timers.enabled
-        unaligned.max-subtasks-per-channel-state-file
+        prefer-checkpoint-for-recovery recover-without-channel-state.checkpoint-id storage
+        unaligned.interruptible-timers.enabled unaligned.max-subtasks-per-channel-state-file
         unaligned.recover-output-on-downstream.enabled write-buffer-size
     """,
     "execution.state-recovery.": """
         approximate-local-recovery claim-mode from-local path without-channel-state.checkpoint-id
     """,
     "pipeline.": """
-        cached-files cep.sharedbuffer.cache.entry-slots cep.sharedbuffer.cache.event-slots
-        cep.sharedbuffer.cache.statistics-interval classpaths closure-cleaner-level
-        default-kryo-serializers force-avro force-kryo force-kryo-avro jars
+        cep.sharedbuffer.cache.entry-slots cep.sharedbuffer.cache.event-slots
+        cep.sharedbuffer.cache.statistics-interval default-kryo-serializers force-kryo-avro
         jobvertex-parallelism-overrides
         operator-chaining.chain-operators-with-different-max-parallelism registered-kryo-types
         registered-pojo-types registered-types serialization-config
@@ -66,8 +64,8 @@ _KEYS = {
     "state.": """
         checkpoint-storage checkpoint.cleaner.parallel-mode checkpoints.create-subdir
         checkpoints.num-retained latency-track.history-size latency-track.keyed-state-enabled
-        latency-track.sample-interval latency-track.state-name-as-variable savepoints.dir
-        size-track.history-size size-track.keyed-state-enabled size-track.sample-interval
+        latency-track.sample-interval latency-track.state-name-as-variable size-track.history-size
+        size-track.keyed-state-enabled size-track.sample-interval
         size-track.state-name-as-variable storage.fs.memory-threshold storage.fs.write-buffer-size
     """,
     "state.backend.": """

@@ -69,11 +69,63 @@ GENERIC_TYPES: Option[bool] = Option(
     effective=False,
     setter="ExecutionConfig.disable_generic_types",
 )
-GENERATED_UIDS: Option[bool] = Option(
-    "pipeline.auto-generate-uids",
-    "boolean",
-    True,
-    "Whether operators without a uid get one in Flink.",
+CLOSURE_CLEANER: Option[str] = Option(
+    "pipeline.closure-cleaner-level",
+    "enum",
+    "RECURSIVE",
+    "How thoroughly Flink cleans Java closures; Python functions need none of it.",
+    choices=("NONE", "TOP_LEVEL", "RECURSIVE"),
+    setter="ExecutionConfig.disable_closure_cleaner",
     effective=False,
-    setter="ExecutionConfig.disable_auto_generated_uids",
+)
+FORCE_KRYO: Option[bool] = Option(
+    "pipeline.force-kryo",
+    "boolean",
+    False,
+    "Whether Flink serialises all Java objects with Kryo; here values are Python's.",
+    setter="ExecutionConfig.enable_force_kryo",
+    effective=False,
+)
+FORCE_AVRO: Option[bool] = Option(
+    "pipeline.force-avro",
+    "boolean",
+    False,
+    "Whether Flink serialises Java objects with Avro; here values are Python's.",
+    setter="ExecutionConfig.enable_force_avro",
+    effective=False,
+)
+JARS: Option[tuple[str, ...]] = Option(
+    "pipeline.jars",
+    "list",
+    (),
+    "Java archives that Flink sends to its workers; Scurry runs no Java code of yours, and its "
+    "connectors need none. Archives for Spark go into `spark.jars`.",
+    setter="env.add_jars",
+    effective=False,
+)
+CLASSPATHS: Option[tuple[str, ...]] = Option(
+    "pipeline.classpaths",
+    "list",
+    (),
+    "Places where Flink's workers look for Java classes; Scurry runs no Java code of yours.",
+    setter="env.add_classpaths",
+    effective=False,
+)
+CACHED_FILES: Option[str] = Option(
+    "pipeline.cached-files",
+    "string",
+    "",
+    "Files that Flink hands to Java functions; what workers shall find is named with "
+    "`env.add_python_file` and `env.add_python_archive`.",
+    setter="env.register_cached_file",
+    effective=False,
+)
+SAVEPOINT_DIRECTORY: Option[str | None] = Option(
+    "execution.checkpointing.savepoint-dir",
+    "string",
+    None,
+    "Where Flink writes savepoints of which nobody says where; Scurry has no savepoints yet.",
+    older=("state.savepoints.dir", "savepoints.state.backend.fs.dir"),
+    setter="env.set_default_savepoint_directory",
+    effective=False,
 )

@@ -167,7 +167,10 @@ def _folded(name: str) -> str:
 
 
 def _items(text: str) -> Iterable[str]:
-    """Flink separates items by semicolons, its Python options by commas; both are read."""
+    """Flink separates items by semicolons, its Python options by commas, and PyFlink writes some
+    lists as ``['a', 'b']``; all are read."""
+    if text.startswith("["):
+        return Configuration.parse_list_value(text)
     separator = ";" if ";" in text else ","
     return (item for part in text.split(separator) if (item := part.strip()))
 
