@@ -453,8 +453,8 @@ def _left(modules: list[Module]) -> str:
     return (
         f"Of {len(statuses)} names {statuses.count(SUPPORTED)} are supported. "
         f"{statuses.count(NOTIMPL)} are still to come and {statuses.count(NEVER)} never will; of "
-        f"both, {len(missing)} are names that a program could import, and the others methods and "
-        "constructors of classes that exist."
+        f"both, {len(missing)} are names that a program could import; the others are members of "
+        "these, or of classes that are there."
     )
 
 
