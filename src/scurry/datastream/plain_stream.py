@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Union, overload
+from typing import TYPE_CHECKING, Any, TypeVar, Union, overload
 
 from scurry.common.errors import ProgramError
 from scurry.common.execution_config import ExecutionConfig
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from scurry.datastream.window_join import CoGroupedStreams, JoinedStreams
     from scurry.datastream.windowed_stream import AllWindowedStream
 
+S = TypeVar("S", bound="DataStream")
+
 
 class DataStreamSink(Step):
     """The end of a stream."""
@@ -63,7 +65,7 @@ class DataStreamSink(Step):
 class DataStream(StreamStep):
     """A stream of elements."""
 
-    def on_error(self, policy: str) -> DataStream:
+    def on_error(self: S, policy: str) -> S:
         """What happens to an element on which this operator's function raises: ``"fail"`` ends the
         job, ``"dead-letter"`` sends the element to the side output ``DEAD_LETTERS``. Without it
         the job's ``scurry.on-error`` decides."""

@@ -14,6 +14,7 @@ from typing import Any
 
 import scurry
 from scurry.common.errors import ProgramError
+from scurry.common.notes import note_once
 from scurry.common.options.execution import GREATEST_PARALLELISM
 from scurry.common.type_information import TypeInformation
 from scurry.datastream.slot_sharing_group import SlotSharingGroup
@@ -99,6 +100,8 @@ class Transformation:
             )
         if self.uid is None:
             self.set_uid(uid_hash)
+        else:
+            note_once("set_uid_hash is accepted and has no effect on an operator that has a uid.")
 
     def set_parallelism(self, parallelism: int) -> None:
         """Say how many instances the step has; -1 leaves it to the environment."""

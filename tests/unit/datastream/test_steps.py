@@ -187,11 +187,12 @@ def test_what_has_no_effect_is_said_once(
     monkeypatch.setattr(notes, "_said", set())
     for _ in range(2):
         stream = mapped(env).slot_sharing_group("a").set_buffer_timeout(5)
-        stream.set_max_parallelism(4).print().slot_sharing_group("b")
+        stream.set_max_parallelism(4).uid("u").set_uid_hash(HASH).print().slot_sharing_group("b")
     assert [record.getMessage().split(" ")[0] for record in caplog.records] == [
         "slot_sharing_group",
         "set_buffer_timeout",
         "set_max_parallelism",
+        "set_uid_hash",
     ]
 
 
