@@ -62,6 +62,7 @@ bench: $(STAMP) ## measure: all of benchmarks/, or one with NAME=<name>
 
 docs: $(STAMP) ## write the generated tables of docs/
 	@$(BIN)/python scripts/pyflink_table.py
+	@$(BIN)/python scripts/options_page.py
 
 clean: ## remove the environment, build products and caches
 	rm -rf .venv build dist site .hypothesis .import_linter_cache .mypy_cache .pytest_cache \

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import collections
 import dataclasses
 import enum
 import importlib
@@ -266,6 +267,8 @@ def resolve(module: str, entry: Entry, package: str = "scurry") -> tuple[bool, s
     if not inspect.isclass(owner):
         return False, ""
     if last == "__init__":
+        if hasattr(owner.__init__, "__unavailable__"):
+            return False, ""
         return _compare_call(entry, inspect.signature(owner))
     return _resolve_in_class(entry, owner, last)
 
@@ -416,12 +419,14 @@ PyFlink 2.3 defines them, and what Scurry makes of it.
 the code by a test, so an entry here is neither ahead of the code nor behind it.
 
 ## Summary
+
+{left}
 """
 
 
 def page(modules: list[Module]) -> str:
     """The whole documentation page."""
-    parts = [INTRODUCTION, _summary(modules)]
+    parts = [INTRODUCTION.format(left=_left(modules)), _summary(modules), _reasons(modules)]
     parts += [_section(module) for module in modules]
     return "\n".join(parts)
 
@@ -434,6 +439,44 @@ def _summary(modules: list[Module]) -> str:
     everything = [entry for module in modules for entry in module.entries]
     lines.append(f"| **all** | {_counts(everything)} |")
     return "\n".join(lines) + "\n"
+
+
+def _left(modules: list[Module]) -> str:
+    """How many names there are, and how many are left."""
+    statuses = [entry.status for module in modules for entry in module.entries]
+    missing = [
+        entry
+        for module in modules
+        for entry in module.entries
+        if entry.status != SUPPORTED and "." not in entry.name
+    ]
+    return (
+        f"Of {len(statuses)} names {statuses.count(SUPPORTED)} are supported. "
+        f"{statuses.count(NOTIMPL)} are still to come and {statuses.count(NEVER)} never will; of "
+        f"both, {len(missing)} are names that a program could import; the others are members of "
+        "these, or of classes that are there."
+    )
+
+
+def _reasons(modules: list[Module]) -> str:
+    """What is left and why, the most frequent reason first."""
+    counts = collections.Counter(
+        _why(module, entry)
+        for module in modules
+        for entry in module.entries
+        if entry.status != SUPPORTED
+    )
+    lines = ["## What is left, and why", "", "| names | status | why |", "|---:|---|---|"]
+    for (status, why), count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        lines.append(f"| {count} | {status} | {why} |")
+    return "\n".join(lines) + "\n"
+
+
+def _why(module: Module, entry: Entry) -> tuple[str, str]:
+    if entry.status == NEVER:
+        return NEVER, entry.reason
+    home = entry.of.rpartition(".")[0] or module.name
+    return NOTIMPL, entry.difference or f"to come, with `{home}`"
 
 
 def _counts(entries: Iterable[Entry]) -> str:

@@ -331,10 +331,18 @@ def test_a_rebuild_says_how_far_it_is(logged: Any) -> None:
 
 
 def test_settings_that_make_no_sense_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match=r"state\.backend is 'disc': write disk"):
-        StateSettings("disc")
-    with pytest.raises(ConfigurationError, match=r"state\.backend\.cache-size is -1"):
-        StateSettings(cache_entries=-1)
+    for key, value, message in [
+        ("state.backend", "disc", "state.backend is 'disc'; it must be one of disk, memory."),
+        (
+            "state.backend.cache-size",
+            "-1",
+            "state.backend.cache-size is -1; it must be a whole number from 0 on.",
+        ),
+    ]:
+        env = StreamExecutionEnvironment(Configuration.of({key: value}))
+        with pytest.raises(ConfigurationError) as refused:
+            env._state_settings()
+        assert str(refused.value) == message
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from scurry.checkpoint.epochs import Epoch
 from scurry.checkpoint.twins import refuse_mixed_up
 from scurry.common.errors import StateError
-from scurry.common.state_recovery import IGNORE_UNCLAIMED_STATE
+from scurry.common.options.checkpoints import IGNORE_UNCLAIMED_STATE
 from scurry.runtime.specs import Forgetting, JobSpec
 from scurry.state.inventory import OperatorRecord, in_words
 
@@ -148,7 +148,7 @@ def _refusal(job: JobSpec, standing: Standing, left: list[Unclaimed]) -> str:
             *(hint if newcomers else []),
             "State belongs to the uid of its operator. Give the operator that it belongs to its "
             f"uid again, for instance .uid({example!r}). Or drop this state for good: start with "
-            f"`scurry run --allow-non-restored-state`, or set {IGNORE_UNCLAIMED_STATE} "
+            f"`scurry run --allow-non-restored-state`, or set {IGNORE_UNCLAIMED_STATE.key} "
             "to true.",
         ]
     )

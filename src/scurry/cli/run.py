@@ -127,9 +127,9 @@ def run(
     script = file.resolve()
     if drop_state:
         # imported here, because other commands start faster without it
-        from scurry.common.state_recovery import IGNORE_UNCLAIMED_STATE
+        from scurry.common.options.checkpoints import IGNORE_UNCLAIMED_STATE
 
-        conf = {**conf, IGNORE_UNCLAIMED_STATE: "true"}
+        conf = {**conf, IGNORE_UNCLAIMED_STATE.key: "true"}
     variables = settings(master, parallelism, conf)
     wanted = sys.stderr.isatty() if progress is None else progress
     with (

@@ -32,6 +32,7 @@ from scurry.common.time import Duration, Instant, Time
 from scurry.common.typeinfo import TypeInformation, Types
 from scurry.common.types import Row, RowKind
 from scurry.common.watermark_strategy import (
+    AssignerWithPeriodicWatermarksWrapper,
     TimestampAssigner,
     WatermarkGenerator,
     WatermarkOutput,
@@ -39,6 +40,7 @@ from scurry.common.watermark_strategy import (
 )
 
 __all__ = [
+    "AssignerWithPeriodicWatermarksWrapper",
     "ByteArraySchema",
     "CompletableFuture",
     "ConfigOption",

@@ -22,12 +22,14 @@ from scurry.common.errors import ConfigurationError, TypeMismatchError
 from scurry.common.texts import writer_of
 from scurry.common.type_information import TypeInformation, describe
 from scurry.common.types import Row
+from scurry.common.unavailable import unavailable
 
 __all__ = [
     "BulkWriterFactory",
     "ByteArraySchema",
     "DeserializationSchema",
     "Encoder",
+    "RowDataBulkWriterFactory",
     "RowFieldExtractorSchema",
     "SegmentWriter",
     "SerializationSchema",
@@ -223,3 +225,12 @@ class BulkWriterFactory(ABC):
             while end > 0 and (piece := file.read(min(end, _COPY_BYTES))):
                 kept.write(piece)
                 end -= len(piece)
+
+
+class RowDataBulkWriterFactory(BulkWriterFactory):
+    """A factory in Java; it can be imported, and not be made."""
+
+    __init__ = unavailable(
+        "RowDataBulkWriterFactory",
+        "it wraps a Java object; take the writers of scurry.datastream.formats",
+    )

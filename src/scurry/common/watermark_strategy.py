@@ -18,8 +18,10 @@ from typing import Any, Literal
 
 from scurry.common.errors import ConfigurationError
 from scurry.common.time import Duration, TimeSpan, milliseconds_of
+from scurry.common.unavailable import unavailable
 
 __all__ = [
+    "AssignerWithPeriodicWatermarksWrapper",
     "TimestampAssigner",
     "WatermarkGenerator",
     "WatermarkOutput",
@@ -194,4 +196,13 @@ def _as_assigner(assigner: Any) -> TimestampAssigner:
     raise ConfigurationError(
         f"the timestamp assigner {assigner!r} takes {signature}: "
         "it must accept (element) or (element, record_timestamp)"
+    )
+
+
+class AssignerWithPeriodicWatermarksWrapper:
+    """An assigner in Java; it can be imported, and not be made."""
+
+    __init__ = unavailable(
+        "AssignerWithPeriodicWatermarksWrapper",
+        "it wraps a Java object; give a WatermarkStrategy a TimestampAssigner",
     )

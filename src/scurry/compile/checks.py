@@ -22,7 +22,7 @@ from scurry.plan.nodes import (
 _KEYED = (KeyedProcess, Reduce, Window, KeyedCoProcess, KeyedBroadcastProcess, IntervalJoin)
 
 
-def check_program(graph: Graph, max_parallelism: int) -> Graph:
+def check_program(graph: Graph, max_parallelism: int, generated_uids: bool = True) -> Graph:
     """Raise :class:`ProgramError` for a program that cannot run; return it unchanged."""
     if not graph.sinks:
         raise ProgramError(
@@ -30,6 +30,8 @@ def check_program(graph: Graph, max_parallelism: int) -> Graph:
             "stream with print(), sink_to(...) or execute_and_collect()."
         )
     _check_uids(graph)
+    if not generated_uids:
+        _check_that_all_have_uids(graph)
     _check_sinks(graph)
     for node in graph.nodes:
         _check_parallelism(node, max_parallelism)
@@ -91,10 +93,25 @@ def _check_sinks(graph: Graph) -> None:
                 )
 
 
+def _check_that_all_have_uids(graph: Graph) -> None:
+    for node in graph.operators:
+        if node.uid is None:
+            raise ProgramError(
+                f"{node.name!r} ({node.location}) has no uid, and pipeline.auto-generate-uids is "
+                "false: call uid(...), or leave automatic uids enabled."
+            )
+
+
 def _check_parallelism(node: Node, max_parallelism: int) -> None:
     if node.parallelism is not None and node.parallelism > max_parallelism:
         raise ProgramError(
             f"{node.name!r} ({node.location}) has parallelism {node.parallelism}, more than the "
             f"job's {max_parallelism} key groups. Lower it, or raise set_max_parallelism (which "
             "only a job without saved state can do)."
+        )
+    own = node.max_parallelism
+    if node.parallelism is not None and own is not None and node.parallelism > own:
+        raise ProgramError(
+            f"{node.name!r} ({node.location}) has parallelism {node.parallelism}, more than its "
+            f"own max parallelism, {own}."
         )

@@ -49,6 +49,8 @@ class Settings:
     on_other_history: str = REFUSE
     #: whether functions hand on their very objects, without copies
     object_reuse: bool = False
+    #: whether operators without a uid get one
+    generated_uids: bool = True
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
     """The job that runs ``graph``."""
     graph = route_dead_letters(graph, settings.on_error)
     batch = _is_batch(graph, settings.mode)
-    check_program(graph, settings.max_parallelism)
+    check_program(graph, settings.max_parallelism, settings.generated_uids)
     _check_histories(graph)
     naming = assign_uids(graph)
     uids = naming.uids

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from scurry.datastream.async_data_stream import AsyncDataStream
 from scurry.datastream.checkpoint_config import CheckpointConfig
+from scurry.datastream.checkpoint_storage import (
+    CheckpointStorage,
+    CustomCheckpointStorage,
+    FileSystemCheckpointStorage,
+    JobManagerCheckpointStorage,
+)
 from scurry.datastream.checkpointing_mode import CheckpointingMode
 from scurry.datastream.data_stream import (
     AllWindowedStream,
@@ -46,10 +52,20 @@ from scurry.datastream.functions import (
     ReduceFunction,
     RuntimeContext,
     Sink,
+    SinkFunction,
     Source,
+    SourceFunction,
     WindowFunction,
 )
 from scurry.datastream.output_tag import OutputTag
+from scurry.datastream.slot_sharing_group import MemorySize, SlotSharingGroup
+from scurry.datastream.state_backend import (
+    CustomStateBackend,
+    EmbeddedRocksDBStateBackend,
+    HashMapStateBackend,
+    PredefinedOptions,
+    StateBackend,
+)
 from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
 from scurry.datastream.time_domain import TimeDomain
 from scurry.datastream.timerservice import TimerService
@@ -76,6 +92,7 @@ __all__ = [
     "BroadcastProcessFunction",
     "BroadcastStream",
     "CheckpointConfig",
+    "CheckpointStorage",
     "CheckpointingMode",
     "CoFlatMapFunction",
     "CoGroupFunction",
@@ -83,14 +100,20 @@ __all__ = [
     "CoProcessFunction",
     "ConnectedStreams",
     "CountWindow",
+    "CustomCheckpointStorage",
+    "CustomStateBackend",
     "DataStream",
     "DataStreamSink",
+    "EmbeddedRocksDBStateBackend",
     "ExternalizedCheckpointRetention",
+    "FileSystemCheckpointStorage",
     "FilterFunction",
     "FlatJoinFunction",
     "FlatMapFunction",
     "Function",
     "GlobalWindow",
+    "HashMapStateBackend",
+    "JobManagerCheckpointStorage",
     "JoinFunction",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
@@ -98,9 +121,11 @@ __all__ = [
     "KeyedProcessFunction",
     "KeyedStream",
     "MapFunction",
+    "MemorySize",
     "MergingWindowAssigner",
     "OutputTag",
     "Partitioner",
+    "PredefinedOptions",
     "ProcessAllWindowFunction",
     "ProcessFunction",
     "ProcessJoinFunction",
@@ -109,7 +134,11 @@ __all__ = [
     "RuntimeContext",
     "RuntimeExecutionMode",
     "Sink",
+    "SinkFunction",
+    "SlotSharingGroup",
     "Source",
+    "SourceFunction",
+    "StateBackend",
     "StreamExecutionEnvironment",
     "TimeDomain",
     "TimeWindow",

@@ -63,44 +63,12 @@ class CachedDataStream(DataStream):
         """Delete the records; they are computed and kept again when they are next needed."""
         self._cache.invalidate()
 
-    def set_parallelism(self, parallelism: int) -> NoReturn:
-        """Refused."""
-        raise self._settled("set_parallelism")
-
-    def name(self, name: str) -> NoReturn:
-        """Refused."""
-        raise self._settled("name")
-
-    def uid(self, uid: str) -> NoReturn:
-        """Refused."""
-        raise self._settled("uid")
-
-    def set_description(self, description: str) -> NoReturn:
-        """Refused."""
-        raise self._settled("set_description")
-
-    def set_max_parallelism(self, max_parallelism: int) -> NoReturn:
-        """Refused."""
-        raise self._settled("set_max_parallelism")
-
-    def force_non_parallel(self) -> NoReturn:
-        """Refused."""
-        raise self._settled("force_non_parallel")
-
-    def start_new_chain(self) -> NoReturn:
-        """Refused."""
-        raise self._settled("start_new_chain")
-
-    def disable_chaining(self) -> NoReturn:
-        """Refused."""
-        raise self._settled("disable_chaining")
-
     def cache(self) -> CachedDataStream:
         """The stream itself."""
         return self
 
-    def _settled(self, method: str) -> NotSupportedError:
-        return NotSupportedError(
+    def _operator(self, method: str) -> NoReturn:
+        raise NotSupportedError(
             f"{method}() of a cached stream ({self._transformation.location}): call it before "
             "cache()."
         )

@@ -11,29 +11,21 @@ from typing import Any
 
 from scurry.common.configuration import Configuration
 from scurry.common.errors import ProgramError
+from scurry.common.options import checkpoints
+from scurry.common.options.option import Option
 from scurry.common.time import Duration
-from scurry.datastream import options
+from scurry.datastream.checkpoint_storage import CheckpointStorage, FileSystemCheckpointStorage
 from scurry.datastream.checkpointing_mode import CheckpointingMode, mode_of
 from scurry.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
-
-_PREFIX = "execution.checkpointing."
-_TIMEOUT = f"{_PREFIX}timeout"
-_MIN_PAUSE = f"{_PREFIX}min-pause"
-_CONCURRENT = f"{_PREFIX}max-concurrent-checkpoints"
-_TOLERABLE = f"{_PREFIX}tolerable-failed-checkpoints"
-_RETENTION = f"{_PREFIX}externalized-checkpoint-retention"
-_UNALIGNED = f"{_PREFIX}unaligned.enabled"
-_FORCED = f"{_PREFIX}unaligned.forced"
-_ALIGNED_TIMEOUT = f"{_PREFIX}aligned-checkpoint-timeout"
 
 
 class CheckpointConfig:
     """The checkpoint settings of an environment."""
 
     DEFAULT_MODE = CheckpointingMode.EXACTLY_ONCE
-    DEFAULT_TIMEOUT = 10 * 60 * 1000
-    DEFAULT_MIN_PAUSE_BETWEEN_CHECKPOINTS = 0
-    DEFAULT_MAX_CONCURRENT_CHECKPOINTS = 1
+    DEFAULT_TIMEOUT = checkpoints.CHECKPOINT_TIMEOUT.default
+    DEFAULT_MIN_PAUSE_BETWEEN_CHECKPOINTS = checkpoints.MIN_PAUSE.default
+    DEFAULT_MAX_CONCURRENT_CHECKPOINTS = checkpoints.CONCURRENT_CHECKPOINTS.default
 
     def __init__(self, configuration: Configuration) -> None:
         self._configuration = configuration
@@ -48,43 +40,61 @@ class CheckpointConfig:
 
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> CheckpointConfig:
         """Say what the job shall promise about its output; see :class:`CheckpointingMode`."""
-        return self._set(options.CHECKPOINTING_MODE, _member(checkpointing_mode, CheckpointingMode))
+        return self._set(
+            checkpoints.CHECKPOINTING_MODE, _member(checkpointing_mode, CheckpointingMode)
+        )
 
     def get_checkpoint_interval(self) -> int:
         """The interval in milliseconds, -1 if none was set."""
-        return int(self._configuration.get_duration(options.BATCH_INTERVAL, -1))
+        interval = checkpoints.CHECKPOINT_INTERVAL.read(self._configuration)
+        return -1 if interval is None else interval
 
     def set_checkpoint_interval(self, checkpoint_interval: int) -> CheckpointConfig:
         """Start a micro-batch every so many milliseconds, and not more often."""
-        return self._set_millis(options.BATCH_INTERVAL, checkpoint_interval, 1)
+        return self._set_number(checkpoints.CHECKPOINT_INTERVAL, checkpoint_interval)
+
+    def set_checkpoint_storage(self, storage: CheckpointStorage) -> CheckpointConfig:
+        """Say where checkpoints are kept by an object of
+        :mod:`scurry.datastream.checkpoint_storage`."""
+        if not isinstance(storage, CheckpointStorage):
+            raise ProgramError(
+                f"set_checkpoint_storage needs a CheckpointStorage, got {storage!r}."
+            )
+        checkpoints.CHECKPOINT_DIRECTORY.clear(self._configuration)
+        path = storage.get_checkpoint_path()
+        if path is not None and isinstance(storage, FileSystemCheckpointStorage):
+            self.set_checkpoint_storage_dir(path)
+        return self
+
+    def set_checkpoint_storage_dir(self, checkpoint_path: str) -> CheckpointConfig:
+        """Keep checkpoints in that directory; the same as ``execution.checkpointing.dir``."""
+        return self._set(checkpoints.CHECKPOINT_DIRECTORY, checkpoint_path)
 
     def get_checkpoint_timeout(self) -> int:
         """The timeout in milliseconds."""
-        return int(self._configuration.get_duration(_TIMEOUT, self.DEFAULT_TIMEOUT))
+        return checkpoints.CHECKPOINT_TIMEOUT.read(self._configuration)
 
     def set_checkpoint_timeout(self, checkpoint_timeout: int) -> CheckpointConfig:
         """Kept, changes nothing: a micro-batch takes the time it needs."""
-        return self._set_millis(_TIMEOUT, checkpoint_timeout, 1)
+        return self._set_number(checkpoints.CHECKPOINT_TIMEOUT, checkpoint_timeout)
 
     def get_min_pause_between_checkpoints(self) -> int:
         """The pause in milliseconds."""
-        default = self.DEFAULT_MIN_PAUSE_BETWEEN_CHECKPOINTS
-        return int(self._configuration.get_duration(_MIN_PAUSE, default))
+        return checkpoints.MIN_PAUSE.read(self._configuration)
 
     def set_min_pause_between_checkpoints(
         self, min_pause_between_checkpoints: int
     ) -> CheckpointConfig:
         """Kept, changes nothing: work goes on in checkpoints, not between them."""
-        return self._set_millis(_MIN_PAUSE, min_pause_between_checkpoints, 0)
+        return self._set_number(checkpoints.MIN_PAUSE, min_pause_between_checkpoints)
 
     def get_max_concurrent_checkpoints(self) -> int:
         """How many may be under way at once."""
-        default = self.DEFAULT_MAX_CONCURRENT_CHECKPOINTS
-        return int(self._configuration.get_integer(_CONCURRENT, default))
+        return checkpoints.CONCURRENT_CHECKPOINTS.read(self._configuration)
 
     def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> CheckpointConfig:
         """Kept, changes nothing: micro-batches follow one another."""
-        return self._set(_CONCURRENT, _at_least(_CONCURRENT, max_concurrent_checkpoints, 1))
+        return self._set_number(checkpoints.CONCURRENT_CHECKPOINTS, max_concurrent_checkpoints)
 
     def is_fail_on_checkpointing_errors(self) -> bool:
         """Whether no failed checkpoint is tolerated."""
@@ -100,27 +110,29 @@ class CheckpointConfig:
 
     def get_tolerable_checkpoint_failure_number(self) -> int:
         """How many failed checkpoints are tolerated."""
-        return int(self._configuration.get_integer(_TOLERABLE, 0))
+        return checkpoints.TOLERABLE_FAILURES.read(self._configuration)
 
     def set_tolerable_checkpoint_failure_number(
         self, tolerable_checkpoint_failure_number: int
     ) -> CheckpointConfig:
         """Kept, changes nothing: a micro-batch that fails is run again as the restart strategy
         says."""
-        number = _at_least(_TOLERABLE, tolerable_checkpoint_failure_number, 0)
-        return self._set(_TOLERABLE, number)
+        number = tolerable_checkpoint_failure_number
+        return self._set_number(checkpoints.TOLERABLE_FAILURES, number)
 
     def set_externalized_checkpoint_retention(
         self, retention_mode: ExternalizedCheckpointRetention
     ) -> CheckpointConfig:
         """Kept, changes nothing; see :class:`ExternalizedCheckpointRetention`."""
-        return self._set(_RETENTION, _member(retention_mode, ExternalizedCheckpointRetention))
+        return self._set(
+            checkpoints.CHECKPOINT_RETENTION,
+            _member(retention_mode, ExternalizedCheckpointRetention),
+        )
 
     def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention:
         """What was asked for."""
-        default = ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS.name
-        name = str(self._configuration.get_string(_RETENTION, default))
-        return ExternalizedCheckpointRetention[name.upper()]
+        name = checkpoints.CHECKPOINT_RETENTION.read(self._configuration)
+        return ExternalizedCheckpointRetention[name]
 
     def is_externalized_checkpoints_enabled(self) -> bool:
         """Whether checkpoints were asked to outlive their job."""
@@ -129,11 +141,11 @@ class CheckpointConfig:
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
         """Whether unaligned checkpoints were asked for."""
-        return bool(self._configuration.get_boolean(_UNALIGNED, False))
+        return checkpoints.UNALIGNED.read(self._configuration)
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
         """Kept, changes nothing: there are no barriers to align."""
-        return self._set(_UNALIGNED, str(bool(enabled)).lower())
+        return self._set(checkpoints.UNALIGNED, bool(enabled))
 
     def disable_unaligned_checkpoints(self) -> CheckpointConfig:
         """Take :meth:`enable_unaligned_checkpoints` back."""
@@ -141,11 +153,13 @@ class CheckpointConfig:
 
     def set_aligned_checkpoint_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
         """Kept, changes nothing: there are no barriers to align."""
-        return self._set_millis(_ALIGNED_TIMEOUT, Duration.of(alignment_timeout).to_milliseconds())
+        return self._set_number(
+            checkpoints.ALIGNMENT_TIMEOUT, Duration.of(alignment_timeout).to_milliseconds()
+        )
 
     def get_aligned_checkpoint_timeout(self) -> Duration:
         """What was set."""
-        return Duration.of_millis(int(self._configuration.get_duration(_ALIGNED_TIMEOUT, 0)))
+        return Duration.of_millis(checkpoints.ALIGNMENT_TIMEOUT.read(self._configuration))
 
     def set_alignment_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
         """The older name of :meth:`set_aligned_checkpoint_timeout`."""
@@ -159,24 +173,22 @@ class CheckpointConfig:
         self, force_unaligned_checkpoints: bool = True
     ) -> CheckpointConfig:
         """Kept, changes nothing: there are no barriers to align."""
-        return self._set(_FORCED, str(bool(force_unaligned_checkpoints)).lower())
+        return self._set(checkpoints.UNALIGNED_FORCED, bool(force_unaligned_checkpoints))
 
     def is_force_unaligned_checkpoints(self) -> bool:
         """Whether they were forced."""
-        return bool(self._configuration.get_boolean(_FORCED, False))
+        return checkpoints.UNALIGNED_FORCED.read(self._configuration)
 
-    def _set(self, key: str, value: Any) -> CheckpointConfig:
-        self._configuration.set_string(key, str(value))
+    def _set(self, option: Option[Any], value: Any) -> CheckpointConfig:
+        option.write(self._configuration, value)
         return self
 
-    def _set_millis(self, key: str, value: int, least: int = 0) -> CheckpointConfig:
-        return self._set(key, f"{_at_least(key, value, least)} ms")
-
-
-def _at_least(key: str, value: Any, least: int) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and value >= least:
-        return value
-    raise ProgramError(f"{key} must be a whole number from {least} on, got {value!r}.")
+    def _set_number(self, option: Option[Any], value: Any) -> CheckpointConfig:
+        if not isinstance(value, int) or isinstance(value, bool) or value < option.least:
+            raise ProgramError(
+                f"{option.key} must be a whole number from {option.least:g} on, got {value!r}."
+            )
+        return self._set(option, value)
 
 
 def _member(value: Any, kind: type[CheckpointingMode | ExternalizedCheckpointRetention]) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import enum
 
 from scurry.common.configuration import Configuration
-from scurry.common.errors import ConfigurationError
-from scurry.datastream import options
+from scurry.common.options.checkpoints import CHECKPOINTING_MODE
 from scurry.functions.sink import AT_LEAST_ONCE, EXACTLY_ONCE
 
 
@@ -30,10 +29,4 @@ class CheckpointingMode(enum.Enum):
 
 def mode_of(configuration: Configuration) -> CheckpointingMode:
     """The mode that ``execution.checkpointing.mode`` names."""
-    text = str(configuration.get_string(options.CHECKPOINTING_MODE, "EXACTLY_ONCE"))
-    try:
-        return CheckpointingMode[text.strip().upper().replace("-", "_")]
-    except KeyError:
-        raise ConfigurationError(
-            f"{options.CHECKPOINTING_MODE} is {text!r}; it must be EXACTLY_ONCE or AT_LEAST_ONCE."
-        ) from None
+    return CheckpointingMode[CHECKPOINTING_MODE.read(configuration)]

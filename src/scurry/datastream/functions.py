@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from scurry.datastream.java_functions import (
+    JavaFunctionWrapper,
+    SinkFunction,
+    SourceFunction,
+)
 from scurry.functions import (
     AggregateFunction,
     AllWindowFunction,
@@ -77,6 +82,7 @@ __all__ = [
     "Function",
     "FunctionInitializationContext",
     "FunctionSnapshotContext",
+    "JavaFunctionWrapper",
     "JoinFunction",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
@@ -96,10 +102,12 @@ __all__ = [
     "ReduceFunction",
     "RuntimeContext",
     "Sink",
+    "SinkFunction",
     "SinkWriter",
     "Source",
     "SourceBatch",
     "SourceEnumerator",
+    "SourceFunction",
     "TimerService",
     "WindowFunction",
     "WriterContext",

@@ -12,12 +12,14 @@ from typing import ClassVar, TypeVar
 
 from scurry.common.configuration import Configuration
 from scurry.common.errors import ProgramError
-from scurry.datastream import options
+from scurry.common.options import kept, python
+from scurry.common.options.execution import CHAINING
+from scurry.common.options.option import Option
+from scurry.common.options.state import CHANGELOG, STATE_BACKEND
 from scurry.datastream.checkpoint_config import CheckpointConfig
 from scurry.datastream.checkpointing_mode import CheckpointingMode
-
-_BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
-_CHANGELOG = "state.changelog.enabled"
+from scurry.datastream.slot_sharing_group import SlotSharingGroup
+from scurry.datastream.state_backend import StateBackend
 
 E = TypeVar("E", bound="JobSettings")
 
@@ -27,6 +29,8 @@ class JobSettings:
 
     _configuration: Configuration
     _default_local_parallelism: ClassVar[int] = 0
+    _state_backend: StateBackend | None = None
+    _slot_sharing_groups: dict[str, SlotSharingGroup]
 
     def get_checkpoint_config(self) -> CheckpointConfig:
         """The settings of checkpoints; what is set there holds here."""
@@ -61,14 +65,45 @@ class JobSettings:
         """Whether they were forced."""
         return self.get_checkpoint_config().is_force_unaligned_checkpoints()
 
+    def set_state_backend(self: E, state_backend: StateBackend) -> E:
+        """Choose where the working copy of state lives, by an object of
+        :mod:`scurry.datastream.state_backend`; the same as ``state.backend.type``."""
+        if not isinstance(state_backend, StateBackend):
+            raise ProgramError(f"set_state_backend needs a StateBackend, got {state_backend!r}.")
+        self._state_backend = state_backend
+        STATE_BACKEND.write(self._configuration, state_backend.setting)
+        return self
+
+    def get_state_backend(self) -> StateBackend | None:
+        """The object that was set, if one was."""
+        return self._state_backend
+
+    def set_default_savepoint_directory(self: E, directory: str) -> E:
+        """Kept, has no effect yet: Scurry has no savepoints."""
+        kept.SAVEPOINT_DIRECTORY.write(self._configuration, directory)
+        return self
+
+    def get_default_savepoint_directory(self) -> str | None:
+        """What was set."""
+        return kept.SAVEPOINT_DIRECTORY.read(self._configuration)
+
+    def register_slot_sharing_group(self: E, slot_sharing_group: SlotSharingGroup) -> E:
+        """Give the group of a name its resources. Spark places tasks, so they have no effect."""
+        if not isinstance(slot_sharing_group, SlotSharingGroup):
+            raise ProgramError(
+                f"register_slot_sharing_group needs a SlotSharingGroup, got {slot_sharing_group!r}."
+            )
+        self._slot_sharing_groups[slot_sharing_group.get_name()] = slot_sharing_group
+        return self
+
     def enable_changelog_state_backend(self: E, enabled: bool) -> E:
         """Kept, changes nothing: state is always stored as a log of changes."""
-        self._configuration.set_boolean(_CHANGELOG, enabled)
+        CHANGELOG.write(self._configuration, enabled)
         return self
 
     def is_changelog_state_backend_enabled(self) -> bool | None:
         """What was set; None if nothing was."""
-        return self._configuration.get_boolean(_CHANGELOG, None)
+        return CHANGELOG.read(self._configuration)
 
     def set_buffer_timeout(self: E, timeout_millis: int) -> E:
         """Kept, changes nothing: operators hand on whole batches, with no buffers between them."""
@@ -76,21 +111,25 @@ class JobSettings:
             raise ProgramError(
                 f"The buffer timeout must be milliseconds from 0 on, or -1, got {timeout_millis!r}."
             )
-        self._configuration.set_integer(_BUFFER_TIMEOUT, timeout_millis)
+        kept.BUFFER_TIMEOUT_ENABLED.write(self._configuration, timeout_millis >= 0)
+        if timeout_millis >= 0:
+            kept.BUFFER_TIMEOUT.write(self._configuration, timeout_millis)
         return self
 
     def get_buffer_timeout(self) -> int:
-        """The timeout in milliseconds."""
-        return int(self._configuration.get_integer(_BUFFER_TIMEOUT, 100))
+        """The timeout in milliseconds; -1 if it was turned off."""
+        if not kept.BUFFER_TIMEOUT_ENABLED.read(self._configuration):
+            return -1
+        return kept.BUFFER_TIMEOUT.read(self._configuration)
 
     def disable_operator_chaining(self: E) -> E:
         """Give each operator a stage of its own."""
-        self._configuration.set_string(options.CHAINING, "false")
+        CHAINING.write(self._configuration, False)
         return self
 
     def is_chaining_enabled(self) -> bool:
         """Whether operators share a task with what feeds them where they can."""
-        return bool(self._configuration.get_boolean(options.CHAINING, True))
+        return CHAINING.read(self._configuration)
 
     def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
         """Always: key groups are a matter of the whole job, so they do not stand between
@@ -112,14 +151,14 @@ class JobSettings:
     def add_python_file(self, file_path: str) -> None:
         """Let workers import a Python file, package directory or zip."""
         _existing("add_python_file", file_path)
-        self._append(options.PYTHON_FILES, file_path)
+        self._append(python.PYTHON_FILES, file_path)
 
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
         """Let workers find an archive unpacked: in the directory ``target_dir``, or one with the
         archive's own name, below their working directory."""
         _existing("add_python_archive", archive_path)
         suffix = "" if target_dir is None else f"#{target_dir}"
-        self._append(options.PYTHON_ARCHIVES, archive_path + suffix)
+        self._append(python.PYTHON_ARCHIVES, archive_path + suffix)
 
     def set_python_requirements(
         self, requirements_file_path: str, requirements_cache_dir: str | None = None
@@ -131,17 +170,32 @@ class JobSettings:
         if requirements_cache_dir is not None:
             _existing("set_python_requirements", requirements_cache_dir)
             value += f"#{requirements_cache_dir}"
-        self._configuration.set_string(options.PYTHON_REQUIREMENTS, value)
+        python.PYTHON_REQUIREMENTS.write(self._configuration, value)
 
     def set_python_executable(self, python_exec: str) -> None:
         """Let workers run another interpreter: a path that exists on every machine, of this
         interpreter's version, with Scurry and PySpark installed. It stays for later jobs of the
         session."""
-        self._configuration.set_string(options.PYTHON_EXECUTABLE, python_exec)
+        python.PYTHON_EXECUTABLE.write(self._configuration, python_exec)
 
-    def _append(self, key: str, item: str) -> None:
-        known = self._configuration.get_string(key, "")
-        self._configuration.set_string(key, f"{known},{item}" if known else item)
+    def add_jars(self, *jars_path: str) -> None:
+        """Kept, has no effect: Scurry runs no Java code of yours, and its connectors need no
+        archives. What Spark itself shall load is ``spark.jars``."""
+        self._append(kept.JARS, *jars_path)
+
+    def add_classpaths(self, *classpaths: str) -> None:
+        """Kept, has no effect: Scurry runs no Java code of yours."""
+        self._append(kept.CLASSPATHS, *classpaths)
+
+    def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
+        """Kept, has no effect: in Flink only Java functions can ask for such a file. For Python
+        functions there are :meth:`add_python_file` and :meth:`add_python_archive`."""
+        entry = f"name:{name},path:{file_path}" + (",executable:true" if executable else "")
+        known = kept.CACHED_FILES.read(self._configuration)
+        kept.CACHED_FILES.write(self._configuration, f"{known};{entry}" if known else entry)
+
+    def _append(self, option: Option[tuple[str, ...]], *items: str) -> None:
+        option.write(self._configuration, (*option.read(self._configuration), *items))
 
 
 def _existing(method: str, path: str) -> None:

@@ -13,6 +13,7 @@ from scurry.common.typeinfo import Types
 from scurry.common.watermark_strategy import WatermarkStrategy
 from scurry.connectors.memory import CollectSink, PrintSink
 from scurry.datastream.closeable import CloseableIterator
+from scurry.datastream.step import Step, StreamStep
 from scurry.datastream.transformation import Transformation, caller
 from scurry.functions import (
     FilterFunction,
@@ -24,6 +25,7 @@ from scurry.functions import (
     adapters,
 )
 from scurry.functions.history import CHOICES
+from scurry.functions.preprocessing import SupportsPreprocessing
 from scurry.functions.sink import Sink
 from scurry.plan import nodes
 from scurry.runtime.selectors import FieldSelector
@@ -39,42 +41,7 @@ if TYPE_CHECKING:
     from scurry.datastream.window_join import CoGroupedStreams, JoinedStreams
     from scurry.datastream.windowed_stream import AllWindowedStream
 
-S = TypeVar("S", bound="Step")
-
-
-class Step:
-    """What streams and sinks have in common: a step of the program that can be named."""
-
-    def __init__(
-        self, environment: StreamExecutionEnvironment, transformation: Transformation
-    ) -> None:
-        self._environment = environment
-        self._transformation = transformation
-
-    def name(self: S, name: str) -> S:
-        """Give the operator a name for people: in ``explain()``, metrics and errors."""
-        self._transformation.set_name(name)
-        return self
-
-    def uid(self: S, uid: str) -> S:
-        """Give the operator an identity for life. State is found again by it after a restart."""
-        self._transformation.set_uid(uid)
-        return self
-
-    def set_parallelism(self: S, parallelism: int) -> S:
-        """How many instances of the operator run; each one is one slot."""
-        self._transformation.set_parallelism(parallelism)
-        return self
-
-    def set_description(self: S, description: str) -> S:
-        """Say more about the operator than its name does."""
-        self._transformation.description = description
-        return self
-
-    def disable_chaining(self: S) -> S:
-        """Run the operator in a stage of its own, apart from what comes before and after it."""
-        self._transformation.chaining = "never"
-        return self
+S = TypeVar("S", bound="DataStream")
 
 
 class DataStreamSink(Step):
@@ -95,7 +62,7 @@ class DataStreamSink(Step):
         return self
 
 
-class DataStream(Step):
+class DataStream(StreamStep):
     """A stream of elements."""
 
     def on_error(self: S, policy: str) -> S:
@@ -106,8 +73,9 @@ class DataStream(Step):
         return self
 
     def get_name(self) -> str:
-        """The operator's name."""
-        return self._transformation.name
+        """The operator's name; that of a source is the one it was given."""
+        step = self._transformation.part_of or self._transformation
+        return step.name.removeprefix("Source: ") if step.kind is nodes.Source else step.name
 
     def get_type(self) -> TypeInformation:
         """The type of the elements; pickled objects if none was declared or could be inferred."""
@@ -120,24 +88,6 @@ class DataStream(Step):
     def get_execution_config(self) -> ExecutionConfig:
         """The environment's settings."""
         return self._environment.get_config()
-
-    def set_max_parallelism(self: S, max_parallelism: int) -> S:
-        """The most instances the operator could ever have."""
-        self._transformation.set_parallelism(max_parallelism, "max parallelism")
-        return self
-
-    def force_non_parallel(self: S) -> S:
-        """Exactly one instance."""
-        return self.set_parallelism(1)
-
-    def set_buffer_timeout(self: S, timeout_millis: int) -> S:
-        """Accepted, changes nothing: operators hand on whole batches, without buffers."""
-        return self
-
-    def start_new_chain(self: S) -> S:
-        """Begin a new stage with this operator."""
-        self._transformation.chaining = "head"
-        return self
 
     def map(self, func: Callable[[Any], Any] | MapFunction, output_type: Any = None) -> DataStream:
         """Replace each element by what ``func`` returns for it."""
@@ -378,6 +328,17 @@ class DataStream(Step):
         """End the stream in a sink."""
         if not isinstance(sink, Sink):
             raise ProgramError(f"sink_to needs a Sink, got {sink!r} ({type(sink).__name__}).")
+        if isinstance(sink, SupportsPreprocessing) and (transformer := sink.get_transformer()):
+            prepared = transformer.apply(self)
+            if not isinstance(prepared, DataStream):
+                raise ProgramError(
+                    f"The transformer of {type(sink).__name__} returned {prepared!r}; it must "
+                    "return a stream."
+                )
+            return prepared._end_in(sink)
+        return self._end_in(sink)
+
+    def _end_in(self, sink: Sink) -> DataStreamSink:
         sink.take_type(self._transformation.declared_type())
         step = Transformation(
             nodes.Sink, f"{type(sink).__name__}: Writer", [self._transformation], sink=sink

@@ -3,7 +3,7 @@
 Settings come, later ones winning, from the configuration given to
 :meth:`StreamExecutionEnvironment.get_execution_environment`, from ``scurry run`` (environment
 variables), and from the setters. Keys that begin with ``spark.`` go to Spark; the others are
-Flink's, plus a few of Scurry's own (:mod:`scurry.datastream.options`).
+Flink's, plus a few of Scurry's own (:mod:`scurry.common.options`).
 """
 
 from __future__ import annotations
@@ -14,15 +14,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 from scurry.common.configuration import Configuration
-from scurry.common.errors import (
-    ConfigurationError,
-    ProgramError,
-    TypeMismatchError,
-)
+from scurry.common.errors import ProgramError, TypeMismatchError
 from scurry.common.execution_config import ExecutionConfig
 from scurry.common.io import InputFormat
 from scurry.common.job_client import JobClient
 from scurry.common.job_execution_result import JobExecutionResult
+from scurry.common.options import execution, state
+from scurry.common.options.spelling import check_keys
 from scurry.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
 from scurry.common.type_information import TypeInformation
 from scurry.common.typeinfo import Types
@@ -30,7 +28,6 @@ from scurry.common.watermark_strategy import WatermarkStrategy
 from scurry.compile.explain import describe_plan, explain
 from scurry.compile.job import CompiledJob, Settings, compile_job
 from scurry.connectors.collection import CollectionSource
-from scurry.datastream import options
 from scurry.datastream.cached_stream import CachedDataStream, StreamCache
 from scurry.datastream.checkpointing_mode import mode_of
 from scurry.datastream.execution_mode import RuntimeExecutionMode
@@ -38,8 +35,6 @@ from scurry.datastream.job_settings import JobSettings
 from scurry.datastream.plain_stream import DataStream
 from scurry.datastream.transformation import Transformation, freeze, inputs_of
 from scurry.engine.interruption import interruptible
-from scurry.functions.dead_letters import FAIL, POLICIES
-from scurry.functions.history import CHOICES, REFUSE
 from scurry.functions.source import Source
 from scurry.plan import nodes
 from scurry.plan.graph import Graph
@@ -58,6 +53,7 @@ class StreamExecutionEnvironment(JobSettings):
             self._configuration.add_all(configuration)
         self._read_environment()
         self._config = ExecutionConfig(self._configuration)
+        self._slot_sharing_groups = {}
         self._sinks: list[Transformation] = []
         self._caches: list[StreamCache] = []
         self._on_progress: Callable[[Any], None] | None = None
@@ -78,7 +74,7 @@ class StreamExecutionEnvironment(JobSettings):
         if os.environ.get("SCURRY_MASTER"):
             self._configuration.set_string("spark.master", os.environ["SCURRY_MASTER"])
         if os.environ.get("SCURRY_PARALLELISM"):
-            self._configuration.set_string("parallelism.default", os.environ["SCURRY_PARALLELISM"])
+            execution.PARALLELISM.write(self._configuration, os.environ["SCURRY_PARALLELISM"])
 
     def get_config(self) -> ExecutionConfig:
         """Settings of this environment's jobs."""
@@ -114,7 +110,7 @@ class StreamExecutionEnvironment(JobSettings):
     def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
         """Choose between streaming (the default), batch, and automatic: batch if all sources are
         bounded. See :class:`RuntimeExecutionMode`."""
-        self._configuration.set_string("execution.runtime-mode", execution_mode.name)
+        execution.RUNTIME_MODE.write(self._configuration, execution_mode.name)
         return self
 
     def set_restart_strategy(self, strategy: RestartStrategyConfiguration) -> None:
@@ -166,6 +162,13 @@ class StreamExecutionEnvironment(JobSettings):
             raise ProgramError(
                 f"from_source needs a Source, got {source!r} ({type(source).__name__})."
             )
+        if not isinstance(watermark_strategy, WatermarkStrategy | None):
+            raise ProgramError(
+                f"from_source needs a WatermarkStrategy, got {watermark_strategy!r} "
+                f"({type(watermark_strategy).__name__})."
+            )
+        if not isinstance(source_name, str | None):
+            raise ProgramError(f"The name of a source is a text, got {source_name!r}.")
         name = source_name or type(source).__name__
         stream = self._source(source, name, _type(type_info) or source.type_info)
         if watermark_strategy is None or _does_nothing(watermark_strategy):
@@ -202,6 +205,7 @@ class StreamExecutionEnvironment(JobSettings):
 
     def _source(self, source: Source, name: str, declared: TypeInformation | None) -> DataStream:
         step = Transformation(nodes.Source, f"Source: {name}", (), declared, source=source)
+        step.single = isinstance(source, CollectionSource)
         return DataStream(self, step)
 
     def dead_letters(self) -> DataStream:
@@ -273,12 +277,14 @@ class StreamExecutionEnvironment(JobSettings):
     def _compile(
         self, job_name: str | None, more_sinks: Sequence[Transformation] = ()
     ) -> CompiledJob:
+        check_keys(self._configuration)
+        self._check_slot_sharing_groups()
         name = self._name_of(job_name)
         graph = Graph.of(name, freeze([*self._sinks, *more_sinks], self._cached_steps()))
         return compile_job(graph, self._settings())
 
     def _name_of(self, job_name: str | None) -> str:
-        return job_name or str(self._configuration.get_string("pipeline.name", "Scurry job"))
+        return job_name or execution.JOB_NAME.read(self._configuration)
 
     def _cached_steps(self) -> dict[Transformation, Transformation]:
         """The steps whose records are kept, with the sources that read them."""
@@ -288,59 +294,62 @@ class StreamExecutionEnvironment(JobSettings):
 
     def _unwritten_caches(self) -> list[StreamCache]:
         """The caches of what the next job computes."""
+        reached = self._reached()
+        return [cache for cache in self._caches if cache.step in reached]
+
+    def _reached(self) -> dict[Transformation, None]:
+        """The steps that the next job runs, those of the ends first."""
         instead = self._cached_steps()
-        reached: set[Transformation] = set()
+        reached: dict[Transformation, None] = {}
         ahead = list(self._sinks)
         while ahead:
             step = ahead.pop()
             if step not in reached:
-                reached.add(step)
+                reached[step] = None
                 ahead += inputs_of(step, instead)
-        return [cache for cache in self._caches if cache.step in reached]
+        return reached
+
+    def _check_slot_sharing_groups(self) -> None:
+        """As in Flink, a group has one set of resources, whoever gives it."""
+        known = dict(self._slot_sharing_groups)
+        for step in self._reached():
+            group = step.slot_sharing_group
+            if group is None or group.get_cpu_cores() is None:
+                continue
+            if known.setdefault(group.get_name(), group) != group:
+                raise ProgramError(
+                    f"The slot sharing group {group.get_name()!r} of {step.name!r} "
+                    f"({step.location}) has other resources than the group of the same name had "
+                    "before: give a group its resources once."
+                )
 
     def _settings(self) -> Settings:
+        configuration = self._configuration
         max_parallelism = self._config.get_max_parallelism()
         return Settings(
             parallelism=self.get_parallelism(),
-            max_parallelism=max_parallelism if max_parallelism > 0 else options.KEY_GROUPS,
+            max_parallelism=max_parallelism if max_parallelism > 0 else execution.KEY_GROUPS,
             parameters=self._config.get_global_job_parameters(),
             chaining=self.is_chaining_enabled(),
-            mode=self._mode(),
+            mode=execution.RUNTIME_MODE.read(configuration),
             state=self._state_settings(),
-            vectorised=self._configuration.get_boolean(options.VECTORISED, True),
-            combining=self._configuration.get_boolean(options.COMBINING, True),
-            guarantee=mode_of(self._configuration).guarantee,
-            on_error=self._chosen(options.ON_ERROR, FAIL, POLICIES),
-            on_other_history=self._chosen(options.ON_OTHER_HISTORY, REFUSE, CHOICES),
+            vectorised=execution.VECTORISED.read(configuration),
+            combining=execution.COMBINING.read(configuration),
+            guarantee=mode_of(configuration).guarantee,
+            on_error=execution.ON_ERROR.read(configuration),
+            on_other_history=execution.ON_OTHER_HISTORY.read(configuration),
             object_reuse=self._config.is_object_reuse_enabled(),
+            generated_uids=self._config.has_auto_generated_uids_enabled(),
         )
 
     def _state_settings(self) -> StateSettings:
-        default, get = StateSettings(), self._configuration.get_string
         return StateSettings(
-            get(options.STATE_BACKEND, get(options.STATE_BACKEND_TYPE, default.backend)),
-            self._configuration.get_integer(options.STATE_CACHE, default.cache_entries),
-            self._configuration.get_integer(options.COMPACT_ABOVE, default.compact_above),
-            self._configuration.get_integer(options.RUNS_ABOVE, default.runs_above),
-            self._configuration.get_integer(options.FILES_ABOVE, default.files_above),
+            state.STATE_BACKEND.read(self._configuration),
+            state.STATE_CACHE.read(self._configuration),
+            state.COMPACT_ABOVE.read(self._configuration),
+            state.RUNS_ABOVE.read(self._configuration),
+            state.FILES_ABOVE.read(self._configuration),
         )
-
-    def _mode(self) -> str:
-        mode = str(self._configuration.get_string("execution.runtime-mode", "STREAMING")).upper()
-        if mode not in RuntimeExecutionMode.__members__:
-            raise ConfigurationError(
-                f"execution.runtime-mode is {mode!r}; it must be one of "
-                f"{', '.join(RuntimeExecutionMode.__members__)}."
-            )
-        return mode
-
-    def _chosen(self, key: str, default: str, choices: Sequence[str]) -> str:
-        chosen = str(self._configuration.get_string(key, default))
-        if chosen not in choices:
-            raise ConfigurationError(
-                f"{key} is {chosen!r}; it must be one of {', '.join(choices)}."
-            )
-        return chosen
 
     def close(self) -> None:
         """Forget everything that was built and not run, and what streams keep."""

@@ -6,6 +6,7 @@ compiled. :func:`freeze` then turns steps into plan nodes.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -13,11 +14,18 @@ from typing import Any
 
 import scurry
 from scurry.common.errors import ProgramError
+from scurry.common.notes import note_once
+from scurry.common.options.execution import GREATEST_PARALLELISM
 from scurry.common.type_information import TypeInformation
+from scurry.datastream.slot_sharing_group import SlotSharingGroup
 from scurry.functions.dead_letters import POLICIES
 from scurry.plan.nodes import Node, SideOutput
 
 _PACKAGE = str(Path(scurry.__file__).parent)
+#: What Flink makes of a uid.
+_HASH = re.compile("[0-9a-fA-F]{32}")
+#: The parallelism that leaves the choice to the environment.
+_DEFAULT = -1
 
 
 class Transformation:
@@ -42,6 +50,9 @@ class Transformation:
         self.named = False
         self.parallelism: int | None = None
         self.max_parallelism: int | None = None
+        #: whether the step has one instance for good
+        self.single = False
+        self.slot_sharing_group: SlotSharingGroup | None = None
         self.chaining = "chain"
         self.description = ""
         self.on_error: str | None = None
@@ -61,8 +72,14 @@ class Transformation:
             step = next((one for one in step.inputs if one.type_info is self.type_info), None)
         return None
 
-    def set_name(self, name: str) -> None:
-        """Name the step for people."""
+    def set_name(self, name: str | None) -> None:
+        """Name the step for people; None leaves the name as it is."""
+        if name is None:
+            return
+        if not isinstance(name, str):
+            raise ProgramError(
+                f"{name!r} cannot be the name of {self.name!r} ({self.location}): a name is a text."
+            )
         target = self if self.part_of is None else self.part_of
         target.name, target.named = name, True
 
@@ -77,18 +94,48 @@ class Transformation:
         if self.part_of is not None:
             self.part_of.uid, self.uid = uid, f"{uid}-watermarks"
 
-    def set_parallelism(self, parallelism: int, what: str = "parallelism") -> None:
-        """Say how many instances the step has."""
-        if not isinstance(parallelism, int) or isinstance(parallelism, bool) or parallelism < 1:
+    def set_uid_hash(self, uid_hash: str) -> None:
+        """Name the step for good by the hash that Flink makes of a uid, unless it has a uid."""
+        if not isinstance(uid_hash, str) or not _HASH.fullmatch(uid_hash):
             raise ProgramError(
-                f"{parallelism!r} cannot be the {what} of {self.name!r} ({self.location}): it is "
-                "a whole number from 1 on."
+                f"{uid_hash!r} cannot be the uid hash of {self.name!r} ({self.location}): it is a "
+                "text of 32 hexadecimal digits."
             )
-        if what == "parallelism":
-            target = self if self.part_of is None else self.part_of
-            target.parallelism = parallelism
+        if self.uid is None:
+            self.set_uid(uid_hash)
         else:
-            self.max_parallelism = parallelism
+            note_once("set_uid_hash is accepted and has no effect on an operator that has a uid.")
+
+    def set_parallelism(self, parallelism: int) -> None:
+        """Say how many instances the step has; -1 leaves it to the environment."""
+        target = self if self.part_of is None else self.part_of
+        if parallelism == _DEFAULT and not target.single:
+            target.parallelism = None
+            return
+        target.parallelism = target._checked("parallelism", parallelism)
+
+    def set_max_parallelism(self, max_parallelism: int) -> None:
+        """Say how many instances the step may have at the most."""
+        self.max_parallelism = self._checked("max parallelism", max_parallelism)
+
+    def force_non_parallel(self) -> None:
+        """Let the step have one instance, whatever is said later."""
+        target = self if self.part_of is None else self.part_of
+        target.parallelism, target.max_parallelism, target.single = 1, 1, True
+
+    def _checked(self, what: str, value: int) -> int:
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if not whole or not 1 <= value <= GREATEST_PARALLELISM:
+            raise ProgramError(
+                f"{value!r} cannot be the {what} of {self.name!r} ({self.location}): it is a whole "
+                f"number from 1 to {GREATEST_PARALLELISM}."
+            )
+        if self.single and value != 1:
+            raise ProgramError(
+                f"{value!r} cannot be the {what} of {self.name!r} ({self.location}), which is not "
+                "parallel: it has one instance."
+            )
+        return value
 
     def set_on_error(self, policy: str) -> None:
         """Say what happens to an element on which the step fails."""

@@ -14,9 +14,10 @@ from collections.abc import Callable
 
 from scurry.common.configuration import Configuration
 from scurry.common.errors import ConfigurationError, ProgramError, StateError
+from scurry.common.options import restarts as options
+from scurry.common.options.option import Option
 from scurry.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
 
-_TYPE = "restart-strategy.type"
 _HOPELESS = (ConfigurationError, ProgramError, StateError, KeyboardInterrupt, SystemExit)
 
 
@@ -121,40 +122,26 @@ def restarts_of(
 
 
 def _configured(configuration: Configuration) -> Restarts:
-    kind = str(
-        configuration.get_string(_TYPE, "") or configuration.get_string("restart-strategy", "none")
-    ).lower()
+    kind = options.RESTART_STRATEGY.read(configuration)
 
-    def seconds(option: str, default: int) -> float:
-        return float(configuration.get_duration(f"restart-strategy.{option}", default)) / 1000
+    def seconds(option: Option[int]) -> float:
+        return option.read(configuration) / 1000
 
-    def number(option: str, default: int) -> int:
-        return int(configuration.get_integer(f"restart-strategy.{option}", default))
-
-    if kind in ("none", "off", "disable"):
-        return Restarts()
-    if kind in ("fixed-delay", "fixeddelay"):
-        return FixedDelay(number("fixed-delay.attempts", 1), seconds("fixed-delay.delay", 1000))
-    if kind in ("failure-rate", "failurerate"):
+    if kind == "fixed-delay":
+        return FixedDelay(options.FIXED_ATTEMPTS.read(configuration), seconds(options.FIXED_DELAY))
+    if kind == "failure-rate":
         return FailureRate(
-            number("failure-rate.max-failures-per-interval", 1),
-            seconds("failure-rate.failure-rate-interval", 60_000),
-            seconds("failure-rate.delay", 1000),
+            options.FAILURES_PER_INTERVAL.read(configuration),
+            seconds(options.FAILURE_INTERVAL),
+            seconds(options.FAILURE_RATE_DELAY),
         )
-    if kind in ("exponential-delay", "exponentialdelay"):
-        prefix = "exponential-delay"
-        attempts = configuration.get_string(
-            f"restart-strategy.{prefix}.attempts-before-reset-backoff", ""
-        )
+    if kind == "exponential-delay":
         return ExponentialDelay(
-            seconds(f"{prefix}.initial-backoff", 1000),
-            seconds(f"{prefix}.max-backoff", 60_000),
-            float(configuration.get_float(f"restart-strategy.{prefix}.backoff-multiplier", 1.5)),
-            seconds(f"{prefix}.reset-backoff-threshold", 3_600_000),
-            float(configuration.get_float(f"restart-strategy.{prefix}.jitter-factor", 0.1)),
-            int(attempts) if attempts else None,
+            seconds(options.FIRST_BACKOFF),
+            seconds(options.LONGEST_BACKOFF),
+            options.BACKOFF_FACTOR.read(configuration),
+            seconds(options.BACKOFF_RESET),
+            options.BACKOFF_JITTER.read(configuration),
+            options.BACKOFF_ATTEMPTS.read(configuration),
         )
-    raise ConfigurationError(
-        f"{_TYPE} is {kind!r}; it must be one of none, fixed-delay, failure-rate and "
-        "exponential-delay."
-    )
+    return Restarts()

@@ -13,12 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from scurry.common.options.execution import ON_ERROR
 from scurry.functions.output_tag import OutputTag
 from scurry.functions.transforms import MapFunction
 
 #: What to do with an element on which a user function fails.
-FAIL, DEAD_LETTER = "fail", "dead-letter"
-POLICIES = (FAIL, DEAD_LETTER)
+POLICIES = ON_ERROR.choices
+FAIL, DEAD_LETTER = POLICIES
 #: The side output that such elements leave by.
 DEAD_LETTERS = OutputTag("dead-letters")
 

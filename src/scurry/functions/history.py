@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import msgspec
 
 from scurry.common.errors import OtherHistoryError
+from scurry.common.options.execution import ON_OTHER_HISTORY
 
 #: Digits of a token; as a number it fits into 63 bits, which some targets need.
 _DIGITS = 15
@@ -25,10 +26,8 @@ _DIGITS = 15
 _MOST_BRANCHES = 200
 
 #: What happens when a sink has committed batches that the checkpoint does not know.
-REFUSE = "refuse"
-TRUNCATE = "truncate"
-APPEND = "append"
-CHOICES = (REFUSE, TRUNCATE, APPEND)
+CHOICES = ON_OTHER_HISTORY.choices
+REFUSE, TRUNCATE, APPEND = CHOICES
 
 
 class Branch(msgspec.Struct, frozen=True):

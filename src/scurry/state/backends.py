@@ -1,4 +1,4 @@
-"""Which local store holds the working copy of state: ``state.backend``, ``disk`` or ``memory``.
+"""Which local store has the working copy of state, ``disk`` or ``memory``: ``state.backend.type``.
 
 The truth is the journal in Spark's state store whichever is chosen, so a job may change it from one
 start to the next.
@@ -9,46 +9,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from scurry.common.errors import ConfigurationError
-from scurry.state.local.disk import RUNS_ABOVE, LocalStore
+from scurry.common.options import state as options
+from scurry.state.local.disk import LocalStore
 from scurry.state.local.memory import MemoryStore
 from scurry.state.local.store import Store
-from scurry.state.slot_store import SMALL_LOG, SlotStore
-from scurry.state.tables.table import CACHE_ENTRIES
-
-#: What each setting means; the names that Flink gives its own backends are understood.
-_BACKENDS = {"disk": "disk", "memory": "memory", "rocksdb": "disk", "hashmap": "memory"}
+from scurry.state.slot_store import SlotStore
 
 
 @dataclass(frozen=True)
 class StateSettings:
     """What the configuration says about state."""
 
-    backend: str = "disk"
+    #: ``disk`` or ``memory``
+    backend: str = options.STATE_BACKEND.default
     #: decoded entries that each state keeps in memory, per slot, from micro-batch to micro-batch
-    cache_entries: int = CACHE_ENTRIES
+    cache_entries: int = options.STATE_CACHE.default
     #: bytes of log up to which a slot's state is not compacted
-    compact_above: int = SMALL_LOG
+    compact_above: int = options.COMPACT_ABOVE.default
     #: records of a slot above which tables on disk may become runs
-    runs_above: int = RUNS_ABOVE
+    runs_above: int = options.RUNS_ABOVE.default
     #: bytes of an entry of the log above which it does not go into Spark's state store, but into a
     #: file
-    files_above: int = 256 << 10
-
-    def __post_init__(self) -> None:
-        if self.backend not in _BACKENDS:
-            raise ConfigurationError(
-                f"state.backend is {self.backend!r}: write disk (the default) or memory"
-            )
-        if self.cache_entries < 0:
-            raise ConfigurationError(
-                f"state.backend.cache-size is {self.cache_entries}: it is a number of entries, "
-                "zero or more"
-            )
+    files_above: int = options.FILES_ABOVE.default
 
     def local_store(self, path: Path) -> Store:
         """A local store; the one on disk opens what lies at ``path``."""
-        if _BACKENDS[self.backend] == "memory":
+        if self.backend == "memory":
             return MemoryStore(path)
         return LocalStore(path, self.runs_above)
 

@@ -28,6 +28,7 @@ from itertools import accumulate, chain, compress
 from typing import Any, Protocol, TypeVar, cast
 
 from scurry.common.fault_points import fault_point
+from scurry.common.options.state import COMPACT_ABOVE
 from scurry.state.codecs.schemas import TABLE as SCHEMAS
 from scurry.state.codecs.schemas import SchemaTable
 from scurry.state.journal import (
@@ -45,7 +46,7 @@ from scurry.state.tables.table import CACHE_ENTRIES, StateTable
 from scurry.state.tables.ttl import Sweeper
 
 #: A log shorter than this is not worth compacting.
-SMALL_LOG = 4 << 20
+SMALL_LOG = COMPACT_ABOVE.default
 #: How much larger than the live data, as of the last compaction, the log gets before the next.
 _GROWTH = 2.5
 #: How much of a compaction a commit writes, compared with what it writes itself.

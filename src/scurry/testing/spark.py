@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from scurry.common.configuration import Configuration
+from scurry.common.options.execution import BATCH_RECORDS
 from scurry.datastream.data_stream import DataStream
 from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
 from scurry.engine.spark.session import obtain_session
@@ -34,7 +35,7 @@ def collect_on_spark(
     for key, value in settings.items():
         configuration.set_string(key.replace("_", "."), value)
     if max_records is not None:
-        configuration.set_integer("scurry.batch.max-records", max_records)
+        BATCH_RECORDS.write(configuration, max_records)
     environment = StreamExecutionEnvironment.get_execution_environment(configuration)
     environment.set_parallelism(parallelism)
     local_session()

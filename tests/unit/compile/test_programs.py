@@ -53,7 +53,7 @@ def test_a_uid_must_be_usable(uid: Any) -> None:
         environment().from_collection([1]).uid(uid)
 
 
-@pytest.mark.parametrize("parallelism", [0, -1, 1.5, True])
+@pytest.mark.parametrize("parallelism", [0, -2, 1.5, True])
 def test_parallelism_must_be_a_count(parallelism: Any) -> None:
     with pytest.raises(ProgramError, match="parallelism"):
         environment().from_collection([1]).map(str).set_parallelism(parallelism)

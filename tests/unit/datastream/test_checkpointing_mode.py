@@ -108,7 +108,9 @@ def test_the_setters_of_pyflink() -> None:
 def test_a_mode_that_does_not_exist() -> None:
     env = environment({"execution.checkpointing.mode": "twice"})
     env.from_collection([1]).print()
-    with pytest.raises(ConfigurationError, match="'twice'; it must be EXACTLY_ONCE or AT_LEAST"):
+    with pytest.raises(
+        ConfigurationError, match="'twice'; it must be one of EXACTLY_ONCE, AT_LEAST"
+    ):
         env.explain()
     with pytest.raises(ProgramError, match="'once' is not a CheckpointingMode"):
         env.get_checkpoint_config().set_checkpointing_mode("once")  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ from scurry.apps.card_fraud.expected import compute
 from scurry.apps.card_fraud.job import Results, build
 from scurry.apps.card_fraud.payments import Payment, PaymentSource
 from scurry.apps.card_fraud.screen import Screen
+from scurry.common.options.execution import BATCH_RECORDS
 from scurry.datastream import StreamExecutionEnvironment
 
 #: Micro-batches of this size show progress about once a second.
@@ -22,7 +23,7 @@ def main(events: int, seed: int, console: Console | None = None) -> int:
     source = PaymentSource(events, seed)
     screen = Screen(console, events)
     environment = StreamExecutionEnvironment.get_execution_environment()
-    environment.get_configuration().set_integer("scurry.batch.max-records", _BATCH_RECORDS)
+    BATCH_RECORDS.write(environment.get_configuration(), _BATCH_RECORDS)
     environment.on_progress(screen.on_progress)
     results = build(environment, source)
     console.print(f"{events:,} payments, seed {seed}", highlight=False)

@@ -21,9 +21,7 @@ from typing import Any
 
 from scurry.common.configuration import Configuration
 from scurry.common.errors import ConfigurationError
-
-FILES, ARCHIVES = "python.files", "python.archives"
-REQUIREMENTS, EXECUTABLE = "python.requirements", "python.executable"
+from scurry.common.options import python
 
 
 @dataclass(frozen=True)
@@ -63,27 +61,23 @@ NOTHING = Dependencies()
 
 def provide(context: Any, configuration: Configuration) -> Dependencies:
     """Hand to Spark, ``context``, what the configuration names."""
-    for path in _listed(configuration, FILES):
+    for path in python.PYTHON_FILES.read(configuration):
         context.addPyFile(path)
-    archives = _listed(configuration, ARCHIVES)
+    archives = python.PYTHON_ARCHIVES.read(configuration)
     for archive in archives:
         path, _, target = archive.partition("#")
         context.addArchive(f"{path}#{target or Path(path).name}")
     packages: list[str] = []
-    required = configuration.get_string(REQUIREMENTS, "")
+    required = python.PYTHON_REQUIREMENTS.read(configuration)
     if required:
         file, _, cache = required.partition("#")
         made = _install(file, cache)
         context.addArchive(f"{made}#{made.stem}")
         packages.append(made.stem)
-    executable = configuration.get_string(EXECUTABLE, "")
+    executable = python.PYTHON_EXECUTABLE.read(configuration)
     if executable:
         context.pythonExec = executable
     return Dependencies(tuple(packages), bool(archives))
-
-
-def _listed(configuration: Configuration, key: str) -> list[str]:
-    return [item for item in configuration.get_string(key, "").split(",") if item]
 
 
 _installed: dict[tuple[str, str], Path] = {}

@@ -24,6 +24,7 @@ from typing import cast
 import lmdb
 
 from scurry.common.errors import JobError
+from scurry.common.options import state as options
 from scurry.state.journal import stored_key, stored_keys
 from scurry.state.local.generations import Generations, look
 from scurry.state.local.store import Commit, Store
@@ -35,7 +36,7 @@ _TABLE_NAMES = b"\x00table:"
 _FIRST_MAP_BYTES = 64 << 20
 #: Records of a store above which its tables may become runs, and the share of them, as so many to
 #: one, that a micro-batch has to change for it.
-RUNS_ABOVE = 200_000
+RUNS_ABOVE = options.RUNS_ABOVE.default
 _RUNS_SHARE = 50
 #: A table with longer keys than this is kept here.
 _WIDEST = 96

@@ -20,6 +20,7 @@ import numpy as np
 from scurry.common.errors import KeyTypeError
 from scurry.common.key_forms import canonical
 from scurry.common.keys import form_of, stable_hash, stable_hash_int64
+from scurry.common.options.state import STATE_CACHE
 from scurry.common.windows import TimeWindow, WindowKey
 from scurry.state.codecs.encoding import IMMUTABLE, decode, decode_key, encode
 from scurry.state.codecs.records import RecordCodec, head_of
@@ -32,7 +33,7 @@ from scurry.state.tables.ttl import Sweeper
 #: Stands for "not looked up yet"; None is a user's value meaning "nothing there".
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
 #: Decoded entries that a table keeps from one micro-batch to the next, unless told otherwise.
-CACHE_ENTRIES = 100_000
+CACHE_ENTRIES = STATE_CACHE.default
 _LONG_FORM = 300
 _SPAN = struct.Struct(">QQ")
 _BIAS = 1 << 63

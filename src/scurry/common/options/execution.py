@@ -1,0 +1,110 @@
+"""Options of a program and of its execution."""
+
+from __future__ import annotations
+
+from scurry.common.options.option import Option
+
+#: Key groups of a job that does not say otherwise.
+KEY_GROUPS = 128
+#: The most key groups and instances there can be.
+GREATEST_PARALLELISM = 1 << 15
+
+PARALLELISM: Option[int] = Option(
+    "parallelism.default",
+    "integer",
+    -1,
+    "How many slots operators get that do not say otherwise; -1 is the number of cores.",
+    setter="env.set_parallelism",
+)
+MAX_PARALLELISM: Option[int] = Option(
+    "pipeline.max-parallelism",
+    "integer",
+    -1,
+    f"The number of key groups, which bounds rescaling and is fixed for the life of the state; "
+    f"-1 is {KEY_GROUPS}.",
+    setter="env.set_max_parallelism",
+)
+RUNTIME_MODE: Option[str] = Option(
+    "execution.runtime-mode",
+    "enum",
+    "STREAMING",
+    "How bounded input is run; AUTOMATIC is BATCH if all sources are bounded.",
+    choices=("STREAMING", "BATCH", "AUTOMATIC"),
+    setter="env.set_runtime_mode",
+)
+JOB_NAME: Option[str] = Option(
+    "pipeline.name",
+    "string",
+    "Scurry job",
+    "The name of jobs that are started without one.",
+    setter="env.execute(name)",
+)
+CHAINING: Option[bool] = Option(
+    "pipeline.operator-chaining.enabled",
+    "boolean",
+    True,
+    "Whether operators share a stage with what feeds them.",
+    older=("pipeline.operator-chaining",),
+    setter="env.disable_operator_chaining",
+)
+OBJECT_REUSE: Option[bool] = Option(
+    "pipeline.object-reuse",
+    "boolean",
+    False,
+    "Whether objects are handed from function to function without copies; then no function may "
+    "change, or keep, an object that it was given or has emitted.",
+    setter="ExecutionConfig.enable_object_reuse",
+)
+JOB_PARAMETERS: Option[str] = Option(
+    "pipeline.global-job-parameters",
+    "map",
+    "",
+    "Parameters of the program's own, which every function can read; also as one key each, "
+    "`pipeline.global-job-parameters.<name>`.",
+    setter="ExecutionConfig.set_global_job_parameters",
+)
+BATCH_RECORDS: Option[int] = Option(
+    "scurry.batch.max-records",
+    "integer",
+    500_000,
+    "The most records that a micro-batch reads from one source.",
+    least=1,
+)
+VECTORISED: Option[bool] = Option(
+    "scurry.windows.vectorised",
+    "boolean",
+    True,
+    "Whether windows with built-in aggregates run on whole columns; results are the same either "
+    "way.",
+)
+COMBINING: Option[bool] = Option(
+    "scurry.windows.combine-before-hop",
+    "boolean",
+    True,
+    "Whether records are combined, where possible, before they travel to such windows.",
+)
+GENERATED_UIDS: Option[bool] = Option(
+    "pipeline.auto-generate-uids",
+    "boolean",
+    True,
+    "Whether operators without a uid get one that is derived from the program; if not, a program "
+    "with such an operator is refused.",
+    setter="ExecutionConfig.disable_auto_generated_uids",
+)
+ON_ERROR: Option[str] = Option(
+    "scurry.on-error",
+    "enum",
+    "fail",
+    "What happens when a user function raises: the job fails, or the element becomes a dead "
+    "letter.",
+    choices=("fail", "dead-letter"),
+    setter="stream.on_error",
+)
+ON_OTHER_HISTORY: Option[str] = Option(
+    "scurry.sink.on-other-history",
+    "enum",
+    "refuse",
+    "What happens when a sink has committed micro-batches that the checkpoint does not know.",
+    choices=("refuse", "truncate", "append"),
+    setter="stream.sink_to(...).on_other_history",
+)
