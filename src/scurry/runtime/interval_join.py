@@ -22,6 +22,7 @@ from scurry.runtime.keyed_context import KeyedContext
 from scurry.runtime.operator import TaskContext, by_port
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.stateless import iterate
+from scurry.state.layout import StateLayout
 from scurry.state.states import MapStateDescriptor
 from scurry.state.tables.map_table import TableMapState
 
@@ -59,6 +60,7 @@ class Cleaning:
 class IntervalJoinOperator(KeyedFunctionOperator):
     """Joins left elements at ``l`` with right ones from ``l + lower`` to ``l + upper``."""
 
+    state_kind = "elements that wait for their counterparts"
     two_inputs = True
 
     def __init__(
@@ -76,6 +78,13 @@ class IntervalJoinOperator(KeyedFunctionOperator):
         self._late = late
         #: the timestamps of what has been emitted since the last flush
         self._stamps: list[int] = []
+
+    @classmethod
+    def state_layout(cls, *arguments: Any) -> StateLayout:
+        # until when an element waits follows from the bounds, as timers that are set already say
+        _, lower, upper, _ = arguments
+        bounds = {"lower bound": lower, "upper bound": upper}
+        return StateLayout(cls.state_kind, cls.state_version, bounds, cls.reads_from)
 
     def open(self, context: TaskContext) -> None:
         super().open(context)

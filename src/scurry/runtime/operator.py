@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from scurry.runtime.failures import NO_ELEMENT, function_error
 from scurry.runtime.handover import COPYING, Consumer, Handover
 from scurry.runtime.metrics import MetricRegistry
 from scurry.runtime.specs import OperatorSpec
+from scurry.state.layout import StateLayout
 
 if TYPE_CHECKING:
     from scurry.state.slot_store import SlotStore
@@ -124,7 +125,15 @@ class Operator:
 
     An operator with ``two_inputs`` is always the head of a chain. Instead of ``process`` its
     ``process_ports`` is called: with the records of both inputs, merged into their order.
+
+    Each class declares how its operators lay out what they keep: a kind and a version, and the
+    lowest version that it still reads. A change of the stored format raises ``state_version``; the
+    class that reads the format before as well leaves ``reads_from`` where it is.
     """
+
+    state_kind: ClassVar[str] = "operator state"
+    state_version: ClassVar[int] = 1
+    reads_from: ClassVar[int] = 1
 
     two_inputs = False
     #: whether records are emitted later than they came; then ``flush`` has a meaning
@@ -136,6 +145,11 @@ class Operator:
         self._consumers: list[Consumer] = []
         self._side: dict[str, list[Consumer]] = {}
         self._checkpoint: InstanceCheckpoint | None = None
+
+    @classmethod
+    def state_layout(cls, *arguments: Any) -> StateLayout:
+        """How an operator made with ``arguments`` lays out its state; asked on the driver."""
+        return StateLayout(cls.state_kind, cls.state_version, {}, cls.reads_from)
 
     def wire(self, consumers: list[Consumer], side: dict[str, list[Consumer]]) -> None:
         """Connect the outputs."""

@@ -62,15 +62,18 @@ class AlignedWindowOperator(WindowingOperator):
         self._offset, self._lateness = assigner.offset, windowing.allowed_lateness
         self._combining = windowing.incremental is not None
         #: whether slices hold combined values, and whether windows do
-        self._in_runs = runs_in_slices(windowing)
-        self._whole = self._combining and not self._in_runs
-        self.content_table = SLICED_VALUES if self._combining else SLICED_ELEMENTS
-        if self._in_runs:
-            self.content_table = SLICED_RUNS
+        self._in_runs = self.content_table == SLICED_RUNS
+        self._whole = self.content_table == SLICED_VALUES
         self._sliding = self._size != self._slide
         self._agenda = Agenda(
             self._size, self._slide, self._offset, self._lateness, whole=self._whole
         )
+
+    @classmethod
+    def table_of(cls, windowing: WindowSpec) -> str:
+        if windowing.incremental is None:
+            return SLICED_ELEMENTS
+        return SLICED_RUNS if runs_in_slices(windowing) else SLICED_VALUES
 
     def open(self, context: TaskContext) -> None:
         super().open(context)

@@ -43,7 +43,6 @@ class WindowOperator(WindowingOperator):
     def __init__(self, spec: OperatorSpec, windowing: WindowSpec) -> None:
         super().__init__(spec, windowing)
         self._event_time = windowing.assigner.is_event_time()
-        self.content_table = ELEMENTS if windowing.contents == "list" else VALUES
         #: whether the trigger's only timer is that of the clean-up, which is then not set twice
         self._one_timer = (
             windowing.fires_once
@@ -54,6 +53,10 @@ class WindowOperator(WindowingOperator):
         self._discarding = windowing.accumulation is AccumulationMode.DISCARDING
         trigger = windowing.trigger
         self._closed = trigger.is_closed if isinstance(trigger, Condition) else None
+
+    @classmethod
+    def table_of(cls, windowing: WindowSpec) -> str:
+        return ELEMENTS if windowing.contents == "list" else VALUES
 
     def open(self, context: TaskContext) -> None:
         super().open(context)

@@ -58,9 +58,12 @@ class SessionOperator(WindowingOperator):
         super().__init__(spec, windowing)
         self._lateness = windowing.allowed_lateness
         self._combining = windowing.incremental is not None
-        self.content_table = SESSION_VALUES if self._combining else SESSION_SPANS
         #: one entry per key: when to look at it, its place in the order of keys, the key
         self._agenda: list[tuple[int, bytes, Any]] = []
+
+    @classmethod
+    def table_of(cls, windowing: WindowSpec) -> str:
+        return SESSION_SPANS if windowing.incremental is None else SESSION_VALUES
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
