@@ -20,6 +20,10 @@ from scurry.runtime.windowing.layouts import (
 )
 from scurry.runtime.windowing.slices import SLICED_VALUES
 from scurry.state.layout import Parameter, StateLayout
+from scurry.windowing.continuous_triggers import (
+    ContinuousEventTimeTrigger,
+    ContinuousProcessingTimeTrigger,
+)
 
 #: Says whether a parameter's change from the first layout to the second is carried over.
 Rule = Callable[[StateLayout, StateLayout], bool]
@@ -31,10 +35,18 @@ _WORDS: Mapping[str, frozenset[str]] = {
     "interval-join": frozenset({"elements that wait for their counterparts"}),
     "window": frozenset(KINDS.values()),
 }
+_CONTINUOUS = {ContinuousEventTimeTrigger.__name__, ContinuousProcessingTimeTrigger.__name__}
 #: Parameters that follow from others, in which people will recognise what they have changed.
-_MEANINGS = frozenset(
-    {"windows", "merging", "clock", "composed trigger", "combines", "fires", "panes"}
-)
+_FOLLOWS: Mapping[str, tuple[str, ...]] = {
+    "windows": ("assigner",),
+    "merging": ("assigner",),
+    "clock": ("assigner",),
+    "composed trigger": ("trigger",),
+    "combines": ("function", "evictor"),
+    "aggregates": ("function", "aggregates"),
+    "fires": ("trigger", "lateness", "assigner"),
+    "panes": ("function",),
+}
 
 
 def _free(before: StateLayout, now: StateLayout) -> bool:
@@ -46,9 +58,14 @@ def _of_time(before: StateLayout, now: StateLayout) -> bool:
     return now.of("windows") == TIME_WINDOWS
 
 
-def _plain_triggers(before: StateLayout, now: StateLayout) -> bool:
-    """What a composed trigger remembers of a window has the shape of the trigger."""
-    return not before.of("composed trigger") and not now.of("composed trigger")
+def _triggers_apart(before: StateLayout, now: StateLayout) -> bool:
+    """A trigger finds nothing of another kind of trigger, as in Flink. But what a composed trigger
+    remembers of a window has the shape of the trigger, and the continuous triggers keep times of
+    different clocks under the same name."""
+    if before.of("composed trigger") or now.of("composed trigger"):
+        return False
+    one, other = (str(layout.of("trigger")).partition("(")[0] for layout in (before, now))
+    return one == other or not {one, other} <= _CONTINUOUS
 
 
 def _both_evict(before: StateLayout, now: StateLayout) -> bool:
@@ -101,7 +118,7 @@ _BY_WINDOW: dict[str, Rule] = {
     "slide": _of_time,
     "offset": _of_time,
     "gap": _free,
-    "trigger": _plain_triggers,
+    "trigger": _triggers_apart,
     "evictor": _both_evict,
     "lateness": _unless_merging,
 }
@@ -148,16 +165,19 @@ def _changed(before: StateLayout, now: StateLayout) -> list[str]:
 
 
 def _of_another_kind(before: StateLayout, now: StateLayout) -> str:
-    changed = [name for name in _changed(before, now) if name not in _MEANINGS]
-    why = _in_words(before, now, changed) if {before.kind, now.kind} <= set(KINDS.values()) else ""
+    of_windows = {before.kind, now.kind} <= set(KINDS.values())
+    why = _in_words(before, now, _changed(before, now)) if of_windows else ""
     forms = f"kept as {before.kind}, and now as {now.kind}"
     return f"{why} ({forms})" if why else f"it was {forms}"
 
 
 def _in_words(before: StateLayout, now: StateLayout, names: list[str]) -> str:
-    """The changes, those that people know under another name left out if possible."""
-    told = [name for name in names if name not in _MEANINGS] or names
-    return ", ".join(f"{name} {_shown(before.of(name))} -> {_shown(now.of(name))}" for name in told)
+    """The changes of ``names``, as the user made them."""
+    told = dict.fromkeys(source for name in names for source in _FOLLOWS.get(name, (name,)))
+    changes = [name for name in told if before.of(name) != now.of(name)] or names
+    return ", ".join(
+        f"{name} {_shown(before.of(name))} -> {_shown(now.of(name))}" for name in changes
+    )
 
 
 def _shown(value: Parameter) -> str:

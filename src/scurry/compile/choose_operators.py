@@ -129,11 +129,10 @@ def choose_operator(node: nodes.Node, columns: bool = True) -> PhysicalOperator:
 def _windows(node: nodes.Window, columns: bool) -> PhysicalOperator:
     make = MakeOperator(_window_operator(node, columns), (node.windowing,))
     layout = make.kind.state_layout(*make.arguments)
-    if _in_columns(node.windowing):
-        # so that a refusal names the setting
-        parameters = {**layout.parameters, VECTORISED: columns}
-        layout = msgspec.structs.replace(layout, parameters=parameters)
-    return PhysicalOperator(layout, make)
+    # so that a refusal can name the setting
+    settings = {VECTORISED: columns} if _in_columns(node.windowing) else {}
+    parameters = {**layout.parameters, **settings}
+    return PhysicalOperator(msgspec.structs.replace(layout, parameters=parameters), make)
 
 
 def _make(node: nodes.Node) -> MakeOperator:

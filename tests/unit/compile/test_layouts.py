@@ -23,7 +23,11 @@ from scurry.datastream import (
 )
 from scurry.datastream import aggregates as agg
 from scurry.datastream.state import MapStateDescriptor, ValueStateDescriptor
-from scurry.datastream.window import SlidingEventTimeWindows, TumblingEventTimeWindows
+from scurry.datastream.window import (
+    EventTimeSessionWindows,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
+)
 from scurry.state.layout import StateLayout
 from scurry.testing import ListSink, LocalJob
 
@@ -248,3 +252,48 @@ def test_layouts_are_part_of_an_epoch() -> None:
         job.step(3)
         stored = decode_epoch(msgspec.json.encode(job.epoch()))
     assert stored.inventory["x"].layout == layout(total(10))
+
+
+def sessions_of(gap: int, sink: ListSink) -> Any:
+    """Sums of sessions in columns; the last events only move time."""
+    data = [("a", 20_001), ("b", 20_002), ("c", 22_000), ("c", 23_000), ("c", 24_000)]
+    env = environment()
+    stream = env.from_collection(data).uid("events").assign_timestamps_and_watermarks(STRATEGY)
+    sessions = EventTimeSessionWindows.with_gap(ms(gap))
+    windowed = stream.key_by(lambda event: event[0]).window(sessions)
+    windowed.aggregate(agg.count()).uid("x").sink_to(sink)
+    return env._compile(None)
+
+
+def test_sessions_in_columns_survive_a_shorter_gap() -> None:
+    """Sessions lie in the store by the span of time that they end in, and a span is as long as the
+    gap makes it: an old span may hold sessions that end after a new one would be over."""
+    sink = ListSink()
+    with LocalJob(sessions_of(10_000, sink)) as job:
+        job.step(2)
+        job.continue_as(sessions_of(100, sink))
+        while job.step(1):
+            job.restart(lose_local_state=True)
+    assert sorted(sink.values) == [
+        ("a", 20_001, 30_001, 1),
+        ("b", 20_002, 30_002, 1),
+        ("c", 22_000, 22_100, 1),
+        ("c", 23_000, 23_100, 1),
+        ("c", 24_000, 24_100, 1),
+    ]
+
+
+def test_windows_past_a_lower_lateness_are_forgotten() -> None:
+    """With nothing left of them in the store."""
+
+    def windows(lateness: int) -> Any:
+        every = TumblingEventTimeWindows.of(ms(2))
+        return lambda keyed: keyed.window(every).allowed_lateness(lateness).reduce(lambda a, b: b)
+
+    with LocalJob(program(windows(100))) as job:
+        job.step(3)
+        assert job._hosts[1, 0].store.entries == 3
+        job.continue_as(program(windows(0)))
+        while job.step(1):
+            pass
+        assert job._hosts[1, 0].store.entries == 0

@@ -104,7 +104,7 @@ class AlignedWindowOperator(WindowingOperator):
         if stored is not None:
             self._agenda.reset()
             for start in stored:
-                self._agenda.announce(start, watermark)
+                self._agenda.resume(start, watermark)
 
     def process(self, batch: Batch, port: int = 0) -> None:
         reach = self._size + self._slide + self._lateness

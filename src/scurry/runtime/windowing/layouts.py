@@ -144,4 +144,6 @@ def _combining(function: Any) -> str:
         return "the aggregate of a field"
     if isinstance(function, Aggregates):
         return "built-in aggregates"
-    return "aggregate" if isinstance(function, AggregateFunction) else "reduce"
+    if not isinstance(function, AggregateFunction):
+        return "reduce"
+    return "mergeable aggregate" if function.mergeable else "aggregate"

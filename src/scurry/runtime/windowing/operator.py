@@ -291,14 +291,24 @@ class WindowOperator(WindowingOperator):
             result = trigger.on_event_time(time, window, self._triggering)
         else:
             result = trigger.on_processing_time(time, window, self._triggering)
-        ends = event_time == self._event_time and time == self._windowing.cleanup_time(window)
+        of_clock = event_time == self._event_time
+        ends = of_clock and self._ends_at(time, window, where)
         if result is not _CONTINUE:
             name = "on_event_time" if event_time else "on_processing_time"
-            at_end = time == window.max_timestamp() and event_time == self._event_time
+            at_end = time == window.max_timestamp() and of_clock
             timing = PaneTiming.ON_TIME if at_end else PaneTiming.LATE
             self._act(result, place, where, name, timing, ends)
         if ends:
             self._end(place, where)
+        elif of_clock and time >= window.max_timestamp():
+            # the window may be from before the allowed lateness was raised
+            self._register_cleanup(place, self._windowing.cleanup_time(window))
+
+    def _ends_at(self, time: int, window: Any, where: WindowKey) -> bool:
+        """Whether a window ends at a timer of its own clock. A timer that is later than its end is
+        from before the allowed lateness was lowered, if the window still holds something."""
+        cleanup = self._windowing.cleanup_time(window)
+        return time == cleanup or (time > cleanup and self._contents.get(where) is not NOTHING)
 
     def _act(
         self,

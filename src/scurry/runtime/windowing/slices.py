@@ -50,7 +50,7 @@ class SliceIndex(ABC):
             found = next(self._store.scan(self.name, row_of(after)), None)
             if found is None:
                 break
-            start = int.from_bytes(found[0][:8], "big") - _BIAS
+            start = start_of(found[0])
             self._stored.add(start)
             after = start + 1
         return sorted(self._stored)
@@ -318,3 +318,8 @@ def _number(pair: tuple[int, Any]) -> int:
 def row_of(start: int) -> bytes:
     """Where the records of a slice begin."""
     return (start + _BIAS).to_bytes(8, "big")
+
+
+def start_of(address: bytes) -> int:
+    """The start of the slice that a record is of."""
+    return int.from_bytes(address[:8], "big") - _BIAS

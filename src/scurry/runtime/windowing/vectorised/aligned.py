@@ -118,7 +118,7 @@ class VectorisedAlignedOperator(VectorisedOperator):
         if stored is not None:
             self._agenda.reset()
             for start in stored:
-                self._agenda.announce(start, watermark)
+                self._agenda.resume(start, watermark)
 
     def _new_results(self) -> Results:
         return Results(self._measures, self._slices.keys, self._windowing.keyed)
