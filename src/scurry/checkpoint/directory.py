@@ -37,6 +37,7 @@ import msgspec
 from scurry.checkpoint.claims import Standing
 from scurry.checkpoint.epochs import Epoch, decode_epoch
 from scurry.common.errors import ConfigurationError, StateError
+from scurry.common.state_recovery import WAYS_OUT
 from scurry.runtime.ingress import TaskPlan, decode_plan, encode_plan, plan_file
 from scurry.runtime.specs import JobSpec
 
@@ -352,8 +353,8 @@ def _read_epoch(path: Path) -> Epoch:
         return decode_epoch(path.read_bytes())
     except (OSError, msgspec.MsgspecError) as failure:
         raise StateError(
-            f"The checkpoint is damaged: {path} cannot be read ({failure}). Put the file back, "
-            "start from a savepoint, or start anew with an empty directory."
+            f"The checkpoint is damaged: {path} cannot be read ({failure}). Put the file back. "
+            f"{WAYS_OUT}"
         ) from failure
 
 

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import msgspec
 
 from scurry.common.errors import StateError
+from scurry.common.state_recovery import WAYS_OUT
 
 #: How references begin; an entry begins with its length.
 _MARK = b"\xff" * 8
@@ -74,8 +75,7 @@ class LogFiles:
         except OSError as failure:
             raise StateError(
                 f"The checkpoint is damaged, or not on a file system that all executors share: "
-                f"{path} cannot be read ({failure}). Put the file back, start from a savepoint, or "
-                "start anew with an empty directory."
+                f"{path} cannot be read ({failure}). Put the file back. {WAYS_OUT}"
             ) from failure
         return entry
 

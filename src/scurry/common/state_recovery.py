@@ -1,4 +1,4 @@
-"""The settings that say what may happen to state when a job starts from a checkpoint."""
+"""What may happen to state when a job starts from a checkpoint: settings, and advice."""
 
 from __future__ import annotations
 
@@ -7,3 +7,8 @@ from __future__ import annotations
 IGNORE_UNCLAIMED_STATE = "execution.state-recovery.ignore-unclaimed-state"
 #: Flink's older name of the same.
 IGNORE_UNCLAIMED_STATE_OLDER = "execution.savepoint.ignore-unclaimed-state"
+#: What helps against a checkpoint that is damaged beyond repair.
+WAYS_OUT = (
+    "Or go on from an older copy of the checkpoint: set execution.checkpointing.dir to its "
+    "directory. Or begin anew: set it to an empty one."
+)

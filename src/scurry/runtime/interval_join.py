@@ -23,8 +23,10 @@ from scurry.runtime.operator import TaskContext, by_port
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.stateless import iterate
 from scurry.state.layout import StateLayout
-from scurry.state.states import MapStateDescriptor
 from scurry.state.tables.map_table import TableMapState
+
+#: The tables of elements that wait for their counterparts.
+LEFT, RIGHT = "#left", "#right"
 
 
 class PairContext(JoinContext):
@@ -89,8 +91,8 @@ class IntervalJoinOperator(KeyedFunctionOperator):
     def open(self, context: TaskContext) -> None:
         super().open(context)
         self._pair = PairContext(self._context)
-        self._left = self._state.get_map_state(MapStateDescriptor("#left"))
-        self._right = self._state.get_map_state(MapStateDescriptor("#right"))
+        self._left = self._state.own_map_state(LEFT)
+        self._right = self._state.own_map_state(RIGHT)
 
     def process_ports(self, batch: Batch, ports: Longs) -> None:
         self._run(batch, by_port(ports, self._take_left, self._take_right))

@@ -18,6 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from scurry.common.errors import StateError
+from scurry.common.state_recovery import WAYS_OUT
 from scurry.state.journal import Group, Head, stored_key, stored_keys
 from scurry.state.local.store import Store
 from scurry.state.runs.files import RunDirectory
@@ -102,8 +103,7 @@ class SlotRecords:
         except OSError as failure:
             raise StateError(
                 f"The checkpoint is damaged, or not on a file system that all executors share: "
-                f"state in {place} cannot be read ({failure}). Put the files back, start from a "
-                "savepoint, or start anew with an empty directory."
+                f"state in {place} cannot be read ({failure}). Put the files back. {WAYS_OUT}"
             ) from failure
         if head is not None:
             for number, name in head.dead:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scurry.checkpoint.directory import JobDirectory
+import scurry
+from scurry.checkpoint.directory import JobDirectory, _read_epoch
 from scurry.checkpoint.epochs import Epoch
 from scurry.checkpoint.initial_state import InitialState, ShareWriter
 from scurry.common.errors import StateError
@@ -189,3 +190,27 @@ def test_a_checkpoint_of_another_format_is_refused(tmp_path: Path) -> None:
     marker.write_text(json.dumps({**described, "version": 3}))
     with pytest.raises(StateError, match="has format 3; this version of Scurry reads and writes"):
         JobDirectory(str(tmp_path))
+
+
+def test_no_message_advises_what_does_not_exist() -> None:
+    """There are no savepoints yet; the only mention is Flink's older name of a setting."""
+    root = Path(scurry.__file__).parent
+    found = {
+        (path.relative_to(root).as_posix(), line.strip())
+        for path in root.rglob("*.py")
+        for line in path.read_text().splitlines()
+        if "savepoint" in line
+    }
+    older = 'IGNORE_UNCLAIMED_STATE_OLDER = "execution.savepoint.ignore-unclaimed-state"'
+    assert found == {("common/state_recovery.py", older)}
+
+
+def test_a_damaged_epoch_names_the_ways_out(tmp_path: Path) -> None:
+    epoch = tmp_path / "epoch.json"
+    epoch.write_bytes(b"{")
+    with pytest.raises(StateError) as refused:
+        _read_epoch(epoch)
+    assert str(refused.value).endswith(
+        "Put the file back. Or go on from an older copy of the checkpoint: set "
+        "execution.checkpointing.dir to its directory. Or begin anew: set it to an empty one."
+    )

@@ -16,7 +16,7 @@ from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
 from scurry.runtime.operator import Clock, Operator, TaskContext
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.windowing.calls import call_for
-from scurry.runtime.windowing.contexts import FiringContext
+from scurry.runtime.windowing.contexts import OF_WINDOW, FiringContext
 from scurry.runtime.windowing.guard import WindowGuard
 from scurry.runtime.windowing.layouts import KINDS, window_layout
 from scurry.runtime.windowing.panes import Panes
@@ -60,7 +60,7 @@ class WindowingOperator(Operator, ABC):
         states = KeyedRuntimeContext(spec, context, self._scope, clock)
         of_windows: KeyedRuntimeContext | None = None
         if not windowing.merging:
-            of_windows = KeyedRuntimeContext(spec, context, self._window_scope, clock, "#window:")
+            of_windows = KeyedRuntimeContext(spec, context, self._window_scope, clock, OF_WINDOW)
         handover = context.handover
         self._own, self._take_results = handover.own, handover.take
         self._firing = FiringContext(self._clock, states, of_windows)

@@ -24,6 +24,8 @@ from scurry.runtime.timers import EVENT, PROCESSING, TimerQueue, timer_queue
 from scurry.runtime.windowing.common import WindowingOperator
 from scurry.runtime.windowing.contents import ELEMENTS, NOTHING, VALUES, ListContents, contents_for
 from scurry.runtime.windowing.contexts import (
+    OF_ASSIGNER,
+    OF_TRIGGER,
     AssignerContext,
     ClockContext,
     WindowTriggerContext,
@@ -69,14 +71,14 @@ class WindowOperator(WindowingOperator):
             assigner: Any = windowing.assigner
             self._merging = MergingWindows.of(spec.uid, store, assigner)
         self._assigning = AssignerContext(
-            self._clock, KeyedRuntimeContext(spec, context, self._scope, space="#assigner:")
+            self._clock, KeyedRuntimeContext(spec, context, self._scope, space=OF_ASSIGNER)
         )
         self._triggering = WindowTriggerContext(
             self._clock,
             self._window_scope,
             self._event,
             self._processing,
-            KeyedRuntimeContext(spec, context, self._window_scope, space="#trigger:"),
+            KeyedRuntimeContext(spec, context, self._window_scope, space=OF_TRIGGER),
         )
         self._evicting = ClockContext(self._clock)
 
