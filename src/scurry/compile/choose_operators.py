@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 
 from scurry.common.errors import ProgramError
-from scurry.functions.dead_letters import DEAD_LETTER
 from scurry.plan import nodes
 from scurry.runtime.async_io import AsyncWaitOperator
 from scurry.runtime.broadcast import BroadcastProcessOperator, KeyedBroadcastProcessOperator
@@ -127,7 +126,7 @@ def choose_operator(node: nodes.Node, columns: bool = True) -> PhysicalOperator:
 
 
 def _windows(node: nodes.Window, columns: bool) -> PhysicalOperator:
-    make = MakeOperator(_window_operator(node, columns), (node.windowing,))
+    make = MakeOperator(_window_operator(node.windowing, columns), (node.windowing,))
     layout = make.kind.state_layout(*make.arguments)
     # so that a refusal can name the setting
     settings = {VECTORISED: columns} if _in_columns(node.windowing) else {}
@@ -145,14 +144,10 @@ def _make(node: nodes.Node) -> MakeOperator:
     return MakeOperator(kind, arguments(node))
 
 
-def _window_operator(node: nodes.Window, columns: bool) -> type[WindowingOperator]:
+def _window_operator(windowing: WindowSpec, columns: bool) -> type[WindowingOperator]:
     """The fastest operator that can run a windowing; all give the same results."""
-    windowing = node.windowing
     if columns and _in_columns(windowing):
         return VectorisedSessionOperator if windowing.merging else VectorisedAlignedOperator
-    if node.on_error == DEAD_LETTER and windowing.allowed_lateness:
-        # a window that failed is emptied, and may fire again
-        return WindowOperator
     if runs_aligned(windowing):
         return AlignedWindowOperator
     return SessionOperator if runs_sessions(windowing) else WindowOperator

@@ -21,6 +21,7 @@ from scurry.runtime.report import decode_report, encode_report
 from scurry.runtime.timers import EVENT, PROCESSING, TimerQueue, timer_table
 from scurry.runtime.windowing.contents import ELEMENTS, VALUES
 from scurry.runtime.windowing.contexts import OF_ASSIGNER, OF_TRIGGER, OF_WINDOW
+from scurry.runtime.windowing.cuts import CUTS
 from scurry.runtime.windowing.merging import MERGING_WINDOWS
 from scurry.runtime.windowing.panes import PANES
 from scurry.runtime.windowing.run_slices import SLICED_RUNS
@@ -54,7 +55,7 @@ from scurry.state.tables.broadcast_table import BROADCAST_STATES, BroadcastTable
 
 _KEYED = by_key_group()
 #: The rules of the tables that operators keep for themselves, None for those that are seen as a
-#: whole. Their names begin with "#"; all other tables are states of keys, which functions asked for.
+#: whole. Their names begin with "#"; all others are states of keys, which functions asked for.
 RULES: dict[str, Rule | None] = {
     BROADCAST_STATES: BroadcastTable.redistribute,
     OPERATOR_STATES: None,
@@ -63,6 +64,7 @@ RULES: dict[str, Rule | None] = {
     ELEMENTS: _KEYED,
     VALUES: _KEYED,
     PANES: _KEYED,
+    CUTS: _KEYED,
     MERGING_WINDOWS: _KEYED,
     SLICED_ELEMENTS: SliceTable.redistribute,
     SLICED_VALUES: SliceTable.redistribute,

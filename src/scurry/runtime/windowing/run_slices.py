@@ -92,9 +92,17 @@ class RunSlices(SliceTable):
     def keys(self, start: int) -> set[Any]:
         return set(self.open(start))
 
-    def of_key(self, starts: list[int], key: Any) -> Any:
+    def of_key(self, starts: list[int], key: Any, since: int = 0) -> Any:
         """A key's value in the slices of a window."""
-        return self._value([run for start in starts for run in self.open(start).get(key, ())])
+        runs = (run for start in starts for run in self.open(start).get(key, ()))
+        return self._value([run for run in runs if run[0] >= since])
+
+    def close_run(self, key: Any) -> None:
+        """The next element of a key begins a run, wherever it falls."""
+        latest = self._latest.pop(key, None)
+        if latest is not None:
+            self.open(latest)
+            self._touched[latest][key] = None
 
     def of_all(self, starts: list[int]) -> dict[Any, Any]:
         """All keys' values in them."""

@@ -18,7 +18,7 @@ from scurry.state.codecs.encoding import IMMUTABLE
 from scurry.state.journal import Change, in_groups
 from scurry.state.rescaling import by_key_group
 from scurry.state.slot_store import SlotStore
-from scurry.state.tables.table import pack_record, prefix_of, unpack_record
+from scurry.state.tables.table import MISSING, pack_record, prefix_of, unpack_record
 
 #: The tables of contents by slice and key.
 SLICED_ELEMENTS, SLICED_VALUES = "#slice-elements", "#slice-values"
@@ -56,7 +56,9 @@ class SliceIndex(ABC):
         return sorted(self._stored)
 
     def _records(self, start: int) -> Iterator[tuple[bytes, bytes]]:
-        prefix = row_of(start)
+        return self._records_at(row_of(start))
+
+    def _records_at(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         for address, record in self._store.scan(self.name, prefix):
             if not address.startswith(prefix):
                 return
@@ -125,8 +127,9 @@ class SliceTable(SliceIndex):
         """The keys that have something in a slice."""
 
     @abstractmethod
-    def of_key(self, starts: list[int], key: Any) -> Any:
-        """What a key has in the slices of a window."""
+    def of_key(self, starts: list[int], key: Any, since: int = 0) -> Any:
+        """What a key has in the slices of a window, of elements from the number ``since`` on where
+        they are numbered."""
 
     @abstractmethod
     def of_all(self, starts: list[int]) -> dict[Any, Any]:
@@ -160,6 +163,8 @@ class ElementSlices(SliceTable):
         self._numbered = numbered
         self._fresh: dict[int, dict[Any, list[Any]]] = {}
         self._held: dict[int, dict[Any, list[Any]]] = {}
+        #: slices and keys whose stored elements are to be forgotten
+        self._emptied: set[tuple[int, Any]] = set()
 
     def open(self, start: int) -> dict[Any, list[Any]]:
         found = self._fresh.get(start)
@@ -171,7 +176,13 @@ class ElementSlices(SliceTable):
         self.ensure(start)
         return {*self._held.get(start, ()), *self._fresh.get(start, ())}
 
-    def of_key(self, starts: list[int], key: Any) -> list[Any]:
+    def empty(self, start: int, key: Any) -> None:
+        """Forget the elements of a key in a slice, but not that it had some."""
+        self.open(start).pop(key, None)
+        self._held.setdefault(start, {})[key] = []
+        self._emptied.add((start, key))
+
+    def of_key(self, starts: list[int], key: Any, since: int = 0) -> list[Any]:
         """A key's elements in several slices, in the order they came."""
         found: list[Any] = []
         for start in starts:
@@ -181,7 +192,7 @@ class ElementSlices(SliceTable):
         if not self._numbered:
             return found
         found.sort(key=_number)
-        return [value for _, value in found]
+        return [value for number, value in found if number >= since]
 
     def of_all(self, starts: list[int]) -> dict[Any, list[Any]]:
         """All keys' elements in several slices; the lists are not to be changed."""
@@ -205,12 +216,19 @@ class ElementSlices(SliceTable):
     def _forget_slice(self, start: int) -> None:
         self._fresh.pop(start, None)
         self._held.pop(start, None)
+        self._emptied = {place for place in self._emptied if place[0] != start}
 
     @in_groups
     def changes(self) -> Iterator[Change]:
         yield from self._deletions()
         epoch = self._slot.epoch.to_bytes(8, "big")
         name, prefix = self.name, self.prefix
+        for start, key in self._emptied:
+            place = row_of(start) + prefix(key)
+            for address, _ in self._records_at(place):
+                yield name, address, None
+            if key not in self._fresh.get(start, _EMPTY):
+                yield name, place + epoch, pack_record(key, [])
         for start, keys in self._fresh.items():
             row = row_of(start)
             for key, values in keys.items():
@@ -228,6 +246,8 @@ class ElementSlices(SliceTable):
                 for key, values in keys.items():
                     held.setdefault(key, []).extend(values)
             self._stored.add(start)
+        self._stored.update(start for start, _ in self._emptied)
+        self._emptied.clear()
         self._fresh.clear()
         kept = (len(values) for keys in self._held.values() for values in keys.values())
         if sum(kept) > KEEP:
@@ -238,6 +258,7 @@ class ElementSlices(SliceTable):
         super().forget()
         self._fresh.clear()
         self._held.clear()
+        self._emptied.clear()
 
 
 class ValueSlices(SliceTable):
@@ -260,13 +281,18 @@ class ValueSlices(SliceTable):
         return set(self.open(start))
 
     def _load(self, key: Any, held: Any, start: int) -> None:
-        self.values[start][key] = held[0]
+        self.values[start][key] = held[0] if held else MISSING
 
     def _forget_slice(self, start: int) -> None:
         self.values.pop(start, None)
         self.touched.pop(start, None)
 
-    def of_key(self, starts: list[int], key: Any) -> Any:
+    def empty(self, start: int, key: Any) -> None:
+        """Forget the value of a key in a slice, but not that it had one."""
+        self.values[start][key] = MISSING
+        self.touched[start][key] = None
+
+    def of_key(self, starts: list[int], key: Any, since: int = 0) -> Any:
         """A key's value; there is one slice to a window."""
         return self.values[starts[0]][key]
 
@@ -287,7 +313,8 @@ class ValueSlices(SliceTable):
             row, values = row_of(start), self.values[start]
             for key in keys:
                 # the box tells a combined None from nothing
-                yield name, row + prefix(key), pack_record(key, (values[key],))
+                box = () if values[key] is MISSING else (values[key],)
+                yield name, row + prefix(key), pack_record(key, box)
 
     def settle(self) -> None:
         """The changes are in the store now."""
