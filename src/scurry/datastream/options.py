@@ -23,7 +23,8 @@ STATE_BACKEND = "state.backend"
 STATE_BACKEND_TYPE = "state.backend.type"
 #: Decoded entries that each state keeps in memory, per slot, from micro-batch to micro-batch.
 STATE_CACHE = "state.backend.cache-size"
-#: Whether windows with built-in aggregates run on whole columns; results are the same either way.
+#: Whether windows with built-in aggregates run on whole columns. Results are the same either way,
+#: what is stored is not: a job that goes on from a checkpoint is refused if it has changed.
 VECTORISED = "scurry.windows.vectorised"
 #: Whether records are combined, where possible, before they travel to such windows.
 COMBINING = "scurry.windows.combine-before-hop"

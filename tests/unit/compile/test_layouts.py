@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections.abc import Iterable
 from typing import Any
@@ -297,3 +298,11 @@ def test_windows_past_a_lower_lateness_are_forgotten() -> None:
         while job.step(1):
             pass
         assert job._hosts[1, 0].store.entries == 0
+
+
+def test_the_plan_shows_how_state_is_kept() -> None:
+    env = environment()
+    total(10)(events(env)).uid("x").sink_to(ListSink())
+    nodes = {node["id"]: node for node in json.loads(env.get_execution_plan())["nodes"]}
+    assert nodes["x"]["state"] == "values by start of window"
+    assert nodes["events"]["state"] == "source CollectionSource"
