@@ -59,7 +59,7 @@ def data_file(path: Path) -> Path:
 
 def scribble(path: Path) -> None:
     # what is changed within a tick of the file system's clock after a commit cannot be told
-    time.sleep(0.03)
+    time.sleep(0.2)
     with data_file(path).open("r+b") as file:
         for _ in range(50):
             file.seek(random.randrange(200_000))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import tempfile
 import tracemalloc
 from pathlib import Path
@@ -308,6 +309,7 @@ def test_values_that_can_be_changed_in_place_leave_nothing_in_memory(tmp_path: P
             table.dirty[key] = None
         store.commit(journal, b"")
         journal.entries.clear()
+        gc.collect()
         held.append(tracemalloc.get_traced_memory()[0])
     tracemalloc.stop()
     assert held[-1] - held[4] < 1_000_000, "35 times 900 keys and where they are take 4 MB"

@@ -283,6 +283,8 @@ def paired(shape: str, left: Any, right: Any) -> Any:
 class Summing(AggregateFunction):
     """The sum of the values, and the latest time, of the records of one key."""
 
+    mergeable = True
+
     def __init__(self, shape: str) -> None:
         self.shape = shape
 

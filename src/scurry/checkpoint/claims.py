@@ -3,7 +3,8 @@
 State belongs to an operator's uid. If no operator of the program has the uid of some stored state,
 that state would be lost without a word. So the job is refused, as in Flink, unless the user allows
 it. The same holds for the position of a source, and for state that the operator of that uid could
-not read: because it lies in another stage, or because the operator is now of another kind.
+not read: because it lies in another stage, or because the operator lays its state out in another
+way (:mod:`scurry.checkpoint.carry_over`).
 
 If the user allows it, the first micro-batch drops such state for good, in all slots and on the
 driver at once (:class:`scurry.runtime.specs.Forgetting`). Until that micro-batch is committed
@@ -17,16 +18,24 @@ import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from scurry.checkpoint.carry_over import why_not
 from scurry.checkpoint.epochs import Epoch
 from scurry.checkpoint.twins import refuse_mixed_up
 from scurry.common.errors import StateError
 from scurry.common.options.checkpoints import IGNORE_UNCLAIMED_STATE
+from scurry.runtime.sinks import SinkOperator
 from scurry.runtime.specs import Forgetting, JobSpec
 from scurry.state.inventory import OperatorRecord, in_words
+from scurry.state.layout import StateLayout
 
 _log = logging.getLogger("scurry.checkpoint")
 
-_SINK = "sink"
+_SINK = SinkOperator.state_kind
+_NOBODYS = "no operator of the program takes it over"
+_LEAVE = (
+    "start with `scurry run --allow-non-restored-state`, or set "
+    f"{IGNORE_UNCLAIMED_STATE.key} to true"
+)
 #: The longest position that is shown whole.
 _LONG = 120
 
@@ -55,6 +64,8 @@ class Unclaimed:
     stages: frozenset[int]
     #: why the program cannot take it over, although it has the uid
     reason: str = ""
+    #: whether that is because the operator has changed
+    changed: bool = False
 
     def __str__(self) -> str:
         place = f", {self.record.location}" if self.record.location else ""
@@ -73,7 +84,8 @@ def claim_state(job: JobSpec, standing: Standing, allow_non_restored_state: bool
         raise StateError(_refusal(job, standing, left))
     by_stage: dict[int, set[str]] = {}
     for one in left:
-        _log.warning("dropped, because no operator of the program takes it over: %s", one)
+        why = "no operator of the program can read it" if one.changed else _NOBODYS
+        _log.warning("dropped, because %s: %s", why, one)
         for stage in one.stages:
             by_stage.setdefault(stage, set()).add(one.uid)
     gone = {stage: frozenset(uids) for stage, uids in by_stage.items()}
@@ -87,7 +99,7 @@ def _held(standing: Standing) -> Iterator[tuple[str, Unclaimed]]:
         stages, what = frozenset(record.stages), in_words(record)
         if uid in epoch.positions:
             stages, what = frozenset({0}), f"its position {_shown(epoch.positions[uid])}"
-        elif record.layout == _SINK and standing.pending:
+        elif _kind(record) == _SINK and standing.pending:
             what = f"micro-batch {standing.batch}, which may have been written, and is run again"
         if what:
             yield uid, Unclaimed(uid, record, what, stages)
@@ -98,8 +110,8 @@ def _left_behind(job: JobSpec, held: Mapping[str, Unclaimed]) -> Iterator[Unclai
         claimed, runs_in = job.inventory.get(uid), frozenset({job.runs_in(uid)})
         if claimed is None:
             yield one
-        elif one.record.layout not in ("", claimed.layout):
-            yield replace(one, reason=_of_another_kind(one.record, claimed))
+        elif changed := _why_not(one.record, claimed):
+            yield replace(one, record=claimed, reason=changed, changed=True)
         elif one.stages - runs_in:
             elsewhere = one.stages - runs_in
             yield replace(one, stages=elsewhere, reason=_elsewhere(elsewhere, runs_in))
@@ -115,8 +127,14 @@ def _recorded(epoch: Epoch) -> Mapping[str, OperatorRecord]:
     return {**unnamed, **epoch.inventory}
 
 
-def _of_another_kind(record: OperatorRecord, claimed: OperatorRecord) -> str:
-    return f"it was kept by a {record.layout}, and the uid now names a {claimed.layout}"
+def _kind(record: OperatorRecord) -> str:
+    return record.layout if isinstance(record.layout, str) else record.layout.kind
+
+
+def _why_not(record: OperatorRecord, claimed: OperatorRecord) -> str:
+    """What keeps the operator from reading state that has its uid."""
+    assert isinstance(claimed.layout, StateLayout)
+    return why_not(record.layout, claimed.layout)
 
 
 def _elsewhere(held: frozenset[int], now: frozenset[int]) -> str:
@@ -133,22 +151,40 @@ def _shown(position: object) -> str:
 
 
 def _refusal(job: JobSpec, standing: Standing, left: list[Unclaimed]) -> str:
+    changed = [one for one in left if one.changed]
+    gone = [one for one in left if not one.changed]
+    parts = [*(_of_nobody(job, standing, gone) if gone else []), *_of_changed(standing, changed)]
+    return "\n".join(parts)
+
+
+def _of_nobody(job: JobSpec, standing: Standing, left: list[Unclaimed]) -> Iterator[str]:
     newcomers = [
         f"  - {record.name!r} (uid {uid!r}, {record.location})"
         for uid, record in job.inventory.items()
         if uid not in standing.epoch.inventory and uid not in standing.epoch.positions
     ]
-    hint = ["New in this program, and perhaps the same under another uid:", *newcomers]
     example = next((one.uid for one in left if not one.reason), left[0].uid)
-    return "\n".join(
-        [
-            f"The checkpoint in {standing.place} holds state that no operator of this program "
-            "takes over:",
-            *(f"  - {one}" for one in left),
-            *(hint if newcomers else []),
-            "State belongs to the uid of its operator. Give the operator that it belongs to its "
-            f"uid again, for instance .uid({example!r}). Or drop this state for good: start with "
-            f"`scurry run --allow-non-restored-state`, or set {IGNORE_UNCLAIMED_STATE.key} "
-            "to true.",
-        ]
+    place = standing.place
+    yield f"The checkpoint in {place} holds state that no operator of this program takes over:"
+    yield from (f"  - {one}" for one in left)
+    if newcomers:
+        yield "New in this program, and perhaps the same under another uid:"
+        yield from newcomers
+    yield (
+        "State belongs to the uid of its operator. Give the operator that it belongs to its "
+        f"uid again, for instance .uid({example!r}). Or drop this state for good: {_LEAVE}."
+    )
+
+
+def _of_changed(standing: Standing, changed: list[Unclaimed]) -> Iterator[str]:
+    if not changed:
+        return
+    yield (
+        f"The checkpoint in {standing.place} holds state that operators of this program cannot "
+        "read, because they have changed:"
+    )
+    yield from (f"  - {one}" for one in changed)
+    yield (
+        "Put back what has changed. Or begin with the changed operator anew: give it a uid of its "
+        f"own and drop the state of the old one for good: {_LEAVE}."
     )

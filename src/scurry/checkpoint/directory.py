@@ -27,6 +27,7 @@ from scurry.checkpoint.layout import Home, Layout
 from scurry.checkpoint.ledger import standing_of
 from scurry.checkpoint.manifest import Generation, Manifest, ManifestFile, this_writer
 from scurry.checkpoint.whole_files import write_whole
+from scurry.common.advice import WAYS_OUT
 from scurry.common.errors import ConfigurationError, StateError
 from scurry.runtime.ingress import TaskPlan, decode_plan, encode_plan
 from scurry.runtime.specs import JobSpec
@@ -259,6 +260,6 @@ def _read_epoch(path: Path) -> Epoch:
         return decode_epoch(path.read_bytes())
     except (OSError, msgspec.MsgspecError) as failure:
         raise StateError(
-            f"The checkpoint is damaged: {path} cannot be read ({failure}). Put the file back, "
-            "start from a savepoint, or start anew with an empty directory."
+            f"The checkpoint is damaged: {path} cannot be read ({failure}). Put the file back. "
+            f"{WAYS_OUT}"
         ) from failure

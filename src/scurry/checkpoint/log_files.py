@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from scurry.common.advice import WAYS_OUT
 from scurry.common.errors import StateError
 
 #: How references begin; an entry begins with its length.
@@ -64,8 +65,7 @@ class LogFiles:
         except OSError as failure:
             raise StateError(
                 f"The checkpoint is damaged, or not on a file system that all executors share: "
-                f"{path} cannot be read ({failure}). Put the file back, start from a savepoint, or "
-                "start anew with an empty directory."
+                f"{path} cannot be read ({failure}). Put the file back. {WAYS_OUT}"
             ) from failure
         return entry
 

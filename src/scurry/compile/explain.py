@@ -55,6 +55,7 @@ def describe_plan(job: CompiledJob) -> str:
                 "stateful": node.stateful,
                 "stage": job.layout.places[node],
                 "lane": job.lane(node),
+                "state": job.chosen[node].layout.kind if node.stateful else "",
                 "parallelism": job.layout.parallelism[node],
                 "predecessors": [
                     {

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from scurry.common.errors import ProgramError
 from scurry.compile.checks import check_program
+from scurry.compile.choose_operators import PhysicalOperator, choose_operators
 from scurry.compile.combining import with_combiners
-from scurry.compile.operators import make_for, vectorised
 from scurry.compile.poison import route_dead_letters
 from scurry.compile.stages import Layout, lay_out
 from scurry.compile.uids import Naming, assign_uids, fingerprint
@@ -61,7 +61,8 @@ class CompiledJob:
     layout: Layout
     uids: Mapping[Node, str]
     spec: JobSpec
-    vectorised: bool = True
+    #: what runs each operator, and how that lays out its state
+    chosen: Mapping[Operator, PhysicalOperator]
     on_other_history: str = REFUSE
 
     @property
@@ -85,7 +86,7 @@ class CompiledJob:
 
     def lane(self, node: Operator) -> str:
         """How ``node`` is run, in words."""
-        return "hosted, vectorised" if self.vectorised and vectorised(node) else "hosted"
+        return "hosted, vectorised" if self.chosen[node].vectorised else "hosted"
 
 
 def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
@@ -97,20 +98,22 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
     naming = assign_uids(graph)
     uids = naming.uids
     layout = lay_out(graph, settings.parallelism, settings.chaining)
-    if settings.vectorised and settings.combining:
-        layout = with_combiners(layout, graph)
+    chosen = choose_operators(graph.operators, settings.vectorised)
+    if settings.combining:
+        layout = with_combiners(layout, graph, chosen)
     wires = _wire(layout, uids)
     sources = []
     operators = {}
     for node in graph.operators:
         main, side = wires.get(node, {}).get(None, ()), _side(wires.get(node, {}))
+        make = chosen[node].make
         if isinstance(node, Source):
             sources.append(_source_spec(node, uids[node], layout, tuple(main), side))
-        else:
+        elif make is not None:
             operators[uids[node]] = OperatorSpec(
                 uid=uids[node],
                 name=node.name,
-                make=make_for(node, settings.vectorised),
+                make=make,
                 location=node.location,
                 parallelism=layout.parallelism[node],
                 type_info=node.type_info if node.declared else None,
@@ -143,10 +146,10 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
         alignment=_alignment(graph, uids),
         guarantee=settings.guarantee,
         state=settings.state,
-        inventory=_inventory(graph, naming),
+        inventory=_inventory(graph, naming, chosen),
         object_reuse=settings.object_reuse,
     )
-    return CompiledJob(graph, layout, uids, spec, settings.vectorised, settings.on_other_history)
+    return CompiledJob(graph, layout, uids, spec, chosen, settings.on_other_history)
 
 
 def _check_histories(graph: Graph) -> None:
@@ -160,11 +163,13 @@ def _check_histories(graph: Graph) -> None:
                 )
 
 
-def _inventory(graph: Graph, naming: Naming) -> Inventory:
+def _inventory(
+    graph: Graph, naming: Naming, chosen: Mapping[Operator, PhysicalOperator]
+) -> Inventory:
     """Which operators keep something from one micro-batch to the next."""
     return {
         naming.uids[node]: OperatorRecord(
-            layout=node.state_layout,
+            layout=chosen[node].layout,
             name=node.name,
             location=node.location,
             family=naming.families.get(node, ""),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from scurry.functions.contexts import RuntimeContext
 
@@ -54,7 +54,15 @@ class ReduceFunction(Function, ABC):
 
 
 class AggregateFunction(Function, ABC):
-    """Aggregates elements into an accumulator, from which a result can be read at any time."""
+    """Aggregates elements into an accumulator, from which a result can be read at any time.
+
+    Only windows that merge, such as sessions, need ``merge``, so many programs leave it empty. A
+    class that has written it, and whose accumulators of parts, merged in order, are the accumulator
+    of the whole, may set ``mergeable = True``: overlapping windows then keep one accumulator for
+    each slice of time instead of one for each window, and add each element once.
+    """
+
+    mergeable: ClassVar[bool] = False
 
     @abstractmethod
     def create_accumulator(self) -> Any:

@@ -3,8 +3,8 @@
 Some nodes are operators, something that runs. Others only say how records get from one operator to
 the next: :class:`KeyBy`, :class:`Partition`, :class:`Union`, :class:`SideOutput`.
 
-Each operator class says what its operators *keep* from one micro-batch to the next. What is kept is
-found again by the operator's uid after a restart, and read as the class wrote it.
+Each operator class says whether its operators *keep* something from one micro-batch to the next.
+What is kept is found again by the operator's uid after a restart.
 """
 
 from __future__ import annotations
@@ -67,15 +67,8 @@ class Node:
 class Operator(Node):
     """A node that runs."""
 
-    #: how operators of this class lay out what they keep
-    layout: ClassVar[str] = "function"
     #: whether operators of this class always keep something
     keeps: ClassVar[bool] = False
-
-    @property
-    def state_layout(self) -> str:
-        """How what is kept is laid out: an operator of another layout cannot read it."""
-        return self.layout
 
     @property
     def functions(self) -> tuple[Any, ...]:
@@ -101,10 +94,6 @@ class Source(Operator):
     keeps: ClassVar[bool] = True
 
     source: sources.Source
-
-    @property
-    def state_layout(self) -> str:
-        return f"source {self.source.position_form}"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -176,7 +165,6 @@ class KeyedProcess(Operator):
 class Reduce(Operator):
     """A rolling reduce per key."""
 
-    layout: ClassVar[str] = "reduce"
     keeps: ClassVar[bool] = True
 
     function: ReduceFunction
@@ -227,7 +215,6 @@ class KeyedBroadcastProcess(TwoInputs):
 class Window(Operator):
     """Windows of each key: assigner, trigger and functions."""
 
-    layout: ClassVar[str] = "window"
     keeps: ClassVar[bool] = True
 
     windowing: WindowSpec
@@ -241,7 +228,6 @@ class Window(Operator):
 class IntervalJoin(TwoInputs):
     """Joins elements of equal keys: right ones ``lower`` to ``upper`` ms after left ones."""
 
-    layout: ClassVar[str] = "interval-join"
     keeps: ClassVar[bool] = True
 
     function: ProcessJoinFunction
@@ -254,8 +240,6 @@ class IntervalJoin(TwoInputs):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Sink(Operator):
     """Writes records."""
-
-    layout: ClassVar[str] = "sink"
 
     sink: sinks.Sink
     #: what to do about batches that the checkpoint does not know; None for the job's own choice

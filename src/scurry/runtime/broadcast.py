@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
+
 from scurry.common.copies import own
 from scurry.common.errors import ProgramError
 from scurry.common.keys import thaw
@@ -24,6 +26,7 @@ from scurry.runtime.operator import Clock, by_port
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.stateless import PlainContext, ProcessOperator
 from scurry.runtime.task_context import TaskContext
+from scurry.state.layout import StateLayout
 from scurry.state.slot_store import SlotStore
 from scurry.state.states import (
     BroadcastState,
@@ -39,11 +42,19 @@ from scurry.state.tables.broadcast_table import (
 )
 from scurry.state.tables.key_scope import NO_KEY_IN_BROADCAST, KeyScope
 
+#: The parameter of layouts that names the states.
+BROADCAST = "broadcast states"
+
 
 def broadcast_table(store: SlotStore, uid: str, state: str) -> BroadcastTable:
     """The slot's table for the broadcast state ``state`` of operator ``uid``."""
     name = f"{uid}\x1f{BROADCAST_STATES}\x1f{state}"
     return store.part(name, lambda: BroadcastTable(name, store.local))
+
+
+def _with_broadcast(layout: StateLayout, descriptors: Sequence[MapStateDescriptor]) -> StateLayout:
+    names = ", ".join(sorted(descriptor.name for descriptor in descriptors))
+    return msgspec.structs.replace(layout, parameters={BROADCAST: names})
 
 
 class BroadcastStates:
@@ -174,6 +185,10 @@ class BroadcastProcessOperator(ProcessOperator):
         super().__init__(spec, function)
         self._descriptors = descriptors
 
+    @classmethod
+    def state_layout(cls, *arguments: Any) -> StateLayout:
+        return _with_broadcast(super().state_layout(*arguments), arguments[1])
+
     def _make_context(self, context: TaskContext) -> PlainContext:
         states = BroadcastStates(self.spec, context, self._descriptors)
         reading = PlainReadingContext(self._clock, states)
@@ -200,6 +215,10 @@ class KeyedBroadcastProcessOperator(KeyedFunctionOperator):
     ) -> None:
         super().__init__(spec, function)
         self._descriptors = descriptors
+
+    @classmethod
+    def state_layout(cls, *arguments: Any) -> StateLayout:
+        return _with_broadcast(super().state_layout(*arguments), arguments[1])
 
     def _make_context(self) -> KeyedContext:
         states = BroadcastStates(self.spec, self.context, self._descriptors)

@@ -23,8 +23,11 @@ from scurry.runtime.operator import by_port
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.stateless import iterate
 from scurry.runtime.task_context import TaskContext
-from scurry.state.states import MapStateDescriptor
+from scurry.state.layout import StateLayout
 from scurry.state.tables.map_table import TableMapState
+
+#: The tables of elements that wait for their counterparts.
+LEFT, RIGHT = "#left", "#right"
 
 
 class PairContext(JoinContext):
@@ -60,6 +63,7 @@ class Cleaning:
 class IntervalJoinOperator(KeyedFunctionOperator):
     """Joins left elements at ``l`` with right ones from ``l + lower`` to ``l + upper``."""
 
+    state_kind = "elements that wait for their counterparts"
     two_inputs = True
 
     def __init__(
@@ -78,11 +82,18 @@ class IntervalJoinOperator(KeyedFunctionOperator):
         #: the timestamps of what has been emitted since the last flush
         self._stamps: list[int] = []
 
+    @classmethod
+    def state_layout(cls, *arguments: Any) -> StateLayout:
+        # until when an element waits follows from the bounds, as timers that are set already say
+        _, lower, upper, _ = arguments
+        bounds = {"lower bound": lower, "upper bound": upper}
+        return StateLayout(cls.state_kind, cls.state_version, bounds, cls.reads_from)
+
     def open(self, context: TaskContext) -> None:
         super().open(context)
         self._pair = PairContext(self._context)
-        self._left = self._state.get_map_state(MapStateDescriptor("#left"))
-        self._right = self._state.get_map_state(MapStateDescriptor("#right"))
+        self._left = self._state.own_map_state(LEFT)
+        self._right = self._state.own_map_state(RIGHT)
 
     def process_ports(self, batch: Batch, ports: Longs) -> None:
         self._run(batch, by_port(ports, self._take_left, self._take_right))

@@ -40,6 +40,8 @@ class KeyedFunctionOperator(Operator):
     Operators below say which of the function's methods a record is for.
     """
 
+    state_kind = "keyed states of a function"
+
     def __init__(self, spec: OperatorSpec, function: Any) -> None:
         super().__init__(spec)
         self._function = function
@@ -252,6 +254,8 @@ class KeyedCoProcessOperator(KeyedFunctionOperator):
 
 class ReduceOperator(Operator):
     """Rolling reduce: emits the reduced value of the key after each element."""
+
+    state_kind = "reduced values"
 
     def __init__(self, spec: OperatorSpec, function: ReduceFunction) -> None:
         super().__init__(spec)

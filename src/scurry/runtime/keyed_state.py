@@ -42,6 +42,8 @@ from scurry.state.tables.typed_states import list_state, map_state, value_state
 
 D = TypeVar("D", bound=StateDescriptor)
 T = TypeVar("T")
+#: How the names of tables begin that operators keep for themselves.
+OWN = "#"
 
 
 def store_of(task: TaskContext) -> SlotStore:
@@ -89,6 +91,11 @@ class KeyedRuntimeContext(RuntimeContext):
                 f"Operator {self.get_task_name()!r} asked for state with {descriptor!r} where a "
                 f"{kind.__name__} is needed."
             )
+        if not self._space and descriptor.name.startswith(OWN):
+            raise ProgramError(
+                f"Operator {self.get_task_name()!r} uses the state name {descriptor.name!r}; names "
+                f"that begin with {OWN!r} are those of tables that operators keep for themselves."
+            )
         known = self._kinds.setdefault(descriptor.name, kind)
         if known is not kind:
             raise ProgramError(
@@ -105,6 +112,11 @@ class KeyedRuntimeContext(RuntimeContext):
 
     def get_map_state(self, state_descriptor: MapStateDescriptor) -> TableMapState:
         return self._map(self._check(state_descriptor, MapStateDescriptor))
+
+    def own_map_state(self, name: str) -> TableMapState:
+        """A state that the operator keeps for itself, beside those of its function."""
+        self._kinds[name] = MapStateDescriptor
+        return self._map(MapStateDescriptor(name))
 
     def get_set_state(self, state_descriptor: SetStateDescriptor) -> SetState[Any]:
         return MappedSetState(self._map(self._check(state_descriptor, SetStateDescriptor)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from scurry.runtime.failures import NO_ELEMENT, function_error
 from scurry.runtime.handover import Consumer
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.task_context import TaskContext
+from scurry.state.layout import StateLayout
 
 T = TypeVar("T")
 _first = itemgetter(0)
@@ -43,7 +44,15 @@ class Operator:
 
     An operator with ``two_inputs`` is always the head of a chain. Instead of ``process`` its
     ``process_ports`` is called: with the records of both inputs, merged into their order.
+
+    Each class declares how its operators lay out what they keep: a kind and a version, and the
+    lowest version that it still reads. A change of the stored format raises ``state_version``; the
+    class that reads the format before as well leaves ``reads_from`` where it is.
     """
+
+    state_kind: ClassVar[str] = "operator state"
+    state_version: ClassVar[int] = 1
+    reads_from: ClassVar[int] = 1
 
     two_inputs = False
     #: whether records are emitted later than they came; then ``flush`` has a meaning
@@ -55,6 +64,11 @@ class Operator:
         self._consumers: list[Consumer] = []
         self._side: dict[str, list[Consumer]] = {}
         self._checkpoint: InstanceCheckpoint | None = None
+
+    @classmethod
+    def state_layout(cls, *arguments: Any) -> StateLayout:
+        """How an operator made with ``arguments`` lays out its state; asked on the driver."""
+        return StateLayout(cls.state_kind, cls.state_version, {}, cls.reads_from)
 
     def wire(self, consumers: list[Consumer], side: dict[str, list[Consumer]]) -> None:
         """Connect the outputs."""

@@ -10,13 +10,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from scurry.common.errors import StateError
 from scurry.runtime.channels import sender_of, slot_of
 from scurry.runtime.checkpointed import OPERATOR_STATES
 from scurry.runtime.event_time import redistribute_cells
 from scurry.runtime.input_gate import InputGate
+from scurry.runtime.interval_join import LEFT, RIGHT
+from scurry.runtime.keyed_state import OWN
 from scurry.runtime.report import decode_report, encode_report
 from scurry.runtime.timers import EVENT, PROCESSING, TimerQueue, timer_table
+from scurry.runtime.windowing.contents import ELEMENTS, VALUES
+from scurry.runtime.windowing.contexts import OF_ASSIGNER, OF_TRIGGER, OF_WINDOW
+from scurry.runtime.windowing.cuts import CUTS
+from scurry.runtime.windowing.merging import MERGING_WINDOWS
+from scurry.runtime.windowing.panes import PANES
 from scurry.runtime.windowing.run_slices import SLICED_RUNS
+from scurry.runtime.windowing.session_table import (
+    SESSION_ELEMENTS,
+    SESSION_SPANS,
+    SESSION_VALUES,
+)
 from scurry.runtime.windowing.slices import (
     SESSION_COLUMNS,
     SLICED_COLUMNS,
@@ -40,19 +53,32 @@ from scurry.state.rescaling import (
 from scurry.state.slot_records import large_groups
 from scurry.state.tables.broadcast_table import BROADCAST_STATES, BroadcastTable
 
-#: The rules of tables that are not simply by key, None for those that are seen as a whole.
-_RULES: dict[str, Rule | None] = {
+_KEYED = by_key_group()
+#: The rules of the tables that operators keep for themselves, None for those that are seen as a
+#: whole. Their names begin with "#"; all others are states of keys, which functions asked for.
+RULES: dict[str, Rule | None] = {
     BROADCAST_STATES: BroadcastTable.redistribute,
     OPERATOR_STATES: None,
     timer_table(EVENT): TimerQueue.redistribute,
     timer_table(PROCESSING): TimerQueue.redistribute,
+    ELEMENTS: _KEYED,
+    VALUES: _KEYED,
+    PANES: _KEYED,
+    CUTS: _KEYED,
+    MERGING_WINDOWS: _KEYED,
     SLICED_ELEMENTS: SliceTable.redistribute,
     SLICED_VALUES: SliceTable.redistribute,
     SLICED_RUNS: SliceTable.redistribute,
     SLICED_COLUMNS: CodedKeys.redistribute,
+    SESSION_VALUES: _KEYED,
+    SESSION_SPANS: _KEYED,
+    SESSION_ELEMENTS: _KEYED,
     SESSION_COLUMNS: CodedKeys.redistribute,
+    LEFT: _KEYED,
+    RIGHT: _KEYED,
 }
-_KEYED = by_key_group()
+#: How the names of states of keys, or of windows of keys, begin that are not those of functions.
+SPACES = (OF_ASSIGNER, OF_TRIGGER, OF_WINDOW)
 #: Deals out the journals of a stage, given how the slots' records have to be renumbered; returns
 #: what was gathered from each slot.
 Split = Callable[[Mapping[int, Renumbering]], dict[int, Gathered]]
@@ -62,7 +88,16 @@ def rule_of(table: str) -> Rule | None:
     """Where the records of ``table`` go, None if they have to be seen as a whole."""
     if table == SCHEMAS:
         return None
-    return _RULES.get(table.split("\x1f")[1], _KEYED)
+    uid, name = table.split("\x1f")[:2]
+    if name in RULES:
+        return RULES[name]
+    if name.startswith(OWN) and not name.startswith(SPACES):
+        raise StateError(
+            f"The table {name!r} of operator {uid!r} does not say how it is dealt out to another "
+            "number of slots. It was written by a newer version of Scurry, or its rule is missing "
+            "from scurry.runtime.rescaling. Use that version, or the parallelism that the job had."
+        )
+    return _KEYED
 
 
 class SlotStart(NamedTuple):

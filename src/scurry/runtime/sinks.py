@@ -13,6 +13,8 @@ from scurry.runtime.task_context import TaskContext
 class SinkOperator(Operator):
     """Writes records; at the end of a micro-batch it reports what the driver has to commit."""
 
+    state_kind = "sink"
+
     def __init__(self, spec: OperatorSpec, sink: Sink) -> None:
         super().__init__(spec)
         self._sink = sink

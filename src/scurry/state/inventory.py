@@ -12,6 +12,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from scurry.state.layout import StateLayout
+
 OPERATOR_STATE = "operator state"
 #: Words for the tables that operators keep for themselves, by how their names begin.
 _OWN_TABLES = {
@@ -29,8 +31,8 @@ _BROADCAST = "#broadcast\x1f"
 class OperatorRecord(msgspec.Struct):
     """One operator with state, as it was when the checkpoint was written."""
 
-    #: how its state is laid out, such as "window"; another layout cannot be read
-    layout: str
+    #: how its state is laid out; checkpoints of earlier versions have a word, such as "window"
+    layout: StateLayout | str
     name: str
     #: the user's file and line
     location: str = ""

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from scurry.common.advice import WAYS_OUT
 from scurry.common.errors import StateError
 from scurry.state.journal import Group, Head, stored_key, stored_keys
 from scurry.state.local.store import Store
@@ -104,8 +105,7 @@ class SlotRecords:
         except OSError as failure:
             raise StateError(
                 f"The checkpoint is damaged, or not on a file system that all executors share: "
-                f"state in {place} cannot be read ({failure}). Put the files back, start from a "
-                "savepoint, or start anew with an empty directory."
+                f"state in {place} cannot be read ({failure}). Put the files back. {WAYS_OUT}"
             ) from failure
         if head is not None:
             for number, name in head.dead:

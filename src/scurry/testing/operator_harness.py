@@ -13,7 +13,7 @@ import numpy as np
 
 from scurry.common.errors import ProgramError
 from scurry.common.keys import freeze
-from scurry.compile.operators import MakeOperator, make_for
+from scurry.compile.choose_operators import MakeOperator, choose_operator
 from scurry.datastream.data_stream import DataStream
 from scurry.datastream.transformation import freeze as freeze_steps
 from scurry.functions import KeyedProcessFunction, OutputTag, ProcessFunction
@@ -53,7 +53,7 @@ class OperatorHarness:
         _check(function, key_selector)
         kind = KeyedProcessOperator if key_selector is not None else ProcessOperator
         self._prepare(
-            MakeOperator(kind, function), type(function).__name__, key_selector, max_parallelism
+            MakeOperator(kind, (function,)), type(function).__name__, key_selector, max_parallelism
         )
 
     @classmethod
@@ -66,7 +66,9 @@ class OperatorHarness:
         select = before.selector.get_key if isinstance(before, KeyBy) else None
         harness = cls.__new__(cls)
         letters = node.on_error == DEAD_LETTER
-        harness._prepare(make_for(node), node.name, select, max_parallelism, letters)
+        make = choose_operator(node).make
+        assert make is not None
+        harness._prepare(make, node.name, select, max_parallelism, letters)
         return harness
 
     def _prepare(

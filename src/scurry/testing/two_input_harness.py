@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from scurry.common.errors import ProgramError
-from scurry.compile.operators import MakeOperator
+from scurry.compile.choose_operators import MakeOperator
 from scurry.functions.broadcast import BroadcastProcessFunction, KeyedBroadcastProcessFunction
 from scurry.functions.co_process import CoProcessFunction, KeyedCoProcessFunction
 from scurry.functions.transforms import Function
@@ -81,7 +81,7 @@ def _operator_of(
     function: Any, keyed: bool, states: tuple[MapStateDescriptor, ...]
 ) -> MakeOperator:
     if isinstance(function, KeyedBroadcastProcessFunction):
-        return MakeOperator(KeyedBroadcastProcessOperator, function, states)
+        return MakeOperator(KeyedBroadcastProcessOperator, (function, states))
     if isinstance(function, BroadcastProcessFunction):
-        return MakeOperator(BroadcastProcessOperator, function, states)
-    return MakeOperator(KeyedCoProcessOperator if keyed else CoProcessOperator, function)
+        return MakeOperator(BroadcastProcessOperator, (function, states))
+    return MakeOperator(KeyedCoProcessOperator if keyed else CoProcessOperator, (function,))

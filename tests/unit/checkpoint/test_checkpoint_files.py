@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scurry.checkpoint.directory import JobDirectory
+import scurry
+from scurry.checkpoint.directory import JobDirectory, _read_epoch
 from scurry.checkpoint.epochs import Epoch
 from scurry.checkpoint.initial_state import InitialState, ShareWriter
 from scurry.checkpoint.layout import Home
@@ -174,3 +175,22 @@ def test_a_garbled_epoch_or_plan(tmp_path: Path) -> None:
     plan.mkdir()
     with pytest.raises(StateError, match=re.escape(f"{plan / '_after.json'} cannot be read")):
         directory.pending_plan(7)
+
+
+def test_no_message_advises_what_does_not_exist() -> None:
+    """There are no savepoints yet; the only mentions are names of Flink's settings."""
+    root = Path(scurry.__file__).parent
+    advice = re.compile(r"(from|to|take|make|with) a savepoint")
+    found = [path for path in root.rglob("*.py") if advice.search(path.read_text())]
+    assert found == []
+
+
+def test_a_damaged_epoch_names_the_ways_out(tmp_path: Path) -> None:
+    epoch = tmp_path / "epoch.json"
+    epoch.write_bytes(b"{")
+    with pytest.raises(StateError) as refused:
+        _read_epoch(epoch)
+    assert str(refused.value).endswith(
+        "Put the file back. Or go on from an older copy of the checkpoint: set "
+        "execution.checkpointing.dir to its directory. Or begin anew: set it to an empty one."
+    )

@@ -213,7 +213,8 @@ def test_state_of_another_kind_of_operator_is_refused_and_its_timers_never_fire(
         with pytest.raises(StateError) as refusal:
             job.continue_as(counting("x", sink=sink))
         assert "windows" in str(refusal.value)
-        assert "it was kept by a window, and the uid now names a function" in str(refusal.value)
+        reason = "it was kept as values by start of window, and now as keyed states of a function"
+        assert reason in str(refusal.value)
         job.continue_as(counting("x", sink=sink), allow_non_restored_state=True)
         job.step(1)
         job.restart(lose_local_state=True)
@@ -233,9 +234,7 @@ def test_a_source_of_another_class_cannot_read_the_position() -> None:
     with LocalJob(numbers(None, sink)) as job:
         job.step(2)
         sequence = numbers(NumberSequenceSource(1, 3), sink)
-        reason = (
-            "kept by a source CollectionSource, and the uid now names a source NumberSequenceSource"
-        )
+        reason = "kept as source CollectionSource, and now as source NumberSequenceSource"
         with pytest.raises(StateError, match=reason):
             job.continue_as(sequence)
         job.continue_as(sequence, allow_non_restored_state=True)

@@ -36,6 +36,8 @@ class Elements(ProcessWindowFunction):
 class Numbers(AggregateFunction):
     """Changes accumulators in place, as it may."""
 
+    mergeable = True
+
     def create_accumulator(self) -> list[int]:
         return []
 
@@ -53,11 +55,15 @@ class Numbers(AggregateFunction):
 
 
 class NoMerge(Numbers):
+    mergeable = False
+
     def merge(self, acc_a: list[int], acc_b: list[int]) -> Any:
         """Windows that do not merge never ask for it."""
 
 
 class OneMerge(Numbers):
+    mergeable = False
+
     def merge(self, acc_a: list[int], acc_b: list[int]) -> Any:
         return acc_a
 

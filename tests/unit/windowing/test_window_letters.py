@@ -52,6 +52,8 @@ def add(a: Any, b: Any) -> Any:
 
 
 class Divide(AggregateFunction):
+    mergeable = True
+
     def create_accumulator(self) -> list[int]:
         return []
 
@@ -67,6 +69,8 @@ class Divide(AggregateFunction):
 
 class DivideWhole(Divide):
     """Keeps a value per window: it cannot merge."""
+
+    mergeable = False
 
     def merge(self, acc_a: list[int], acc_b: list[int]) -> Any:
         raise AssertionError

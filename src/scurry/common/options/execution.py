@@ -74,8 +74,8 @@ VECTORISED: Option[bool] = Option(
     "scurry.windows.vectorised",
     "boolean",
     True,
-    "Whether windows with built-in aggregates run on whole columns; results are the same either "
-    "way.",
+    "Whether windows with built-in aggregates run on whole columns. Results are the same either "
+    "way, what is stored is not: a job that has such windows in its checkpoint must keep it.",
 )
 COMBINING: Option[bool] = Option(
     "scurry.windows.combine-before-hop",

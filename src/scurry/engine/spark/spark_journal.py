@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from scurry.checkpoint.log_files import LogFiles
+from scurry.common.advice import WAYS_OUT
 from scurry.common.errors import StateError
 from scurry.state.journal import Head, Journal, decode_head, encode_head
 
@@ -41,7 +42,7 @@ class SparkJournal(Journal):
         if found is None:
             raise StateError(
                 f"Entry {seq} of the log of state is missing from Spark's state store: the "
-                "checkpoint is damaged. Start from a savepoint or an empty directory."
+                f"checkpoint is damaged. {WAYS_OUT}"
             )
         return self._files.entry(bytes(found[0]))
 

@@ -52,6 +52,17 @@ class Agenda:
                     heapq.heappush(self._to_fire, window)
                 self._look_ahead()
 
+    def resume(self, start: int, mark: int) -> None:
+        """A slice is in the store. If its windows are over by now, because the allowed lateness has
+        been lowered since, they end when time passes next."""
+        self.announce(start, mark)
+        windows = self.windows_over(start)
+        if not any(window in self._known for window in windows):
+            self._known.update(windows)
+            for window in windows:
+                heapq.heappush(self._to_end, window)
+            self._look_ahead()
+
     def windows_over(self, start: int) -> range:
         """The starts of the windows that contain the slice ``start``, the latest first."""
         if self._whole:

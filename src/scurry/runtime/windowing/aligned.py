@@ -28,6 +28,7 @@ from scurry.runtime.task_context import TaskContext
 from scurry.runtime.windowing.agenda import Agenda
 from scurry.runtime.windowing.calls import combining, merging, overrides_clear
 from scurry.runtime.windowing.common import WindowingOperator
+from scurry.runtime.windowing.cuts import Cuts
 from scurry.runtime.windowing.run_slices import SLICED_RUNS, RunSlices, runs_in_slices
 from scurry.runtime.windowing.slices import (
     SLICED_ELEMENTS,
@@ -62,15 +63,18 @@ class AlignedWindowOperator(WindowingOperator):
         self._offset, self._lateness = assigner.offset, windowing.allowed_lateness
         self._combining = windowing.incremental is not None
         #: whether slices hold combined values, and whether windows do
-        self._in_runs = runs_in_slices(windowing)
-        self._whole = self._combining and not self._in_runs
-        self.content_table = SLICED_VALUES if self._combining else SLICED_ELEMENTS
-        if self._in_runs:
-            self.content_table = SLICED_RUNS
+        self._in_runs = self.content_table == SLICED_RUNS
+        self._whole = self.content_table == SLICED_VALUES
         self._sliding = self._size != self._slide
         self._agenda = Agenda(
             self._size, self._slide, self._offset, self._lateness, whole=self._whole
         )
+
+    @classmethod
+    def table_of(cls, windowing: WindowSpec) -> str:
+        if windowing.incremental is None:
+            return SLICED_ELEMENTS
+        return SLICED_RUNS if runs_in_slices(windowing) else SLICED_VALUES
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
@@ -85,11 +89,16 @@ class AlignedWindowOperator(WindowingOperator):
             merge = merging(windowing)
             self._slices = self._runs = store.part(name, lambda: RunSlices(name, store, merge))
         else:
-            self._slices = store.part(name, lambda: ElementSlices(name, store, self._sliding))
+            self._slices = self._elements = store.part(
+                name, lambda: ElementSlices(name, store, self._sliding)
+            )
         self._clears = windowing.has_context and overrides_clear(windowing.function)
+        self._cuts: Cuts | None = None
+        if self._lateness and self._sliding and not self._whole:
+            self._cuts = Cuts(self.spec.uid, store)
         #: whether what a window holds is of use after it has fired
         self._needed_again = self._lateness > 0 or (self._sliding and not self._combining)
-        self._number = 0
+        self._number = self._next_number = 0
 
     def begin(self, watermark: int) -> None:
         """Learns which windows are open, if memory does not know."""
@@ -99,9 +108,11 @@ class AlignedWindowOperator(WindowingOperator):
         self._number = max(self._number, self.context.batch << 40)
         stored = self._slices.begin()
         if stored is not None:
+            if self._cuts is not None:
+                self._cuts.look()
             self._agenda.reset()
             for start in stored:
-                self._agenda.announce(start, watermark)
+                self._agenda.resume(start, watermark)
 
     def process(self, batch: Batch, port: int = 0) -> None:
         reach = self._size + self._slide + self._lateness
@@ -142,6 +153,7 @@ class AlignedWindowOperator(WindowingOperator):
         ):
             if watermark > clock.watermark:
                 if self._agenda.next_due <= watermark:
+                    self._next_number = first + at
                     self._pass(watermark, output)
                     last = None
                 clock.watermark = watermark
@@ -163,7 +175,7 @@ class AlignedWindowOperator(WindowingOperator):
                 else:
                     values.append(element)
             if again:
-                self._working = row
+                self._working, self._next_number = row, first + at + 1
                 self._fire_again(self._agenda.windows_over(start), key, at, watermark)
 
     def _add_combined(
@@ -218,6 +230,7 @@ class AlignedWindowOperator(WindowingOperator):
         if watermark <= self._clock.watermark:
             return
         output = self._emissions()
+        self._next_number = self._number
         if self._agenda.next_due <= watermark:
             try:
                 self._pass(watermark, output)
@@ -252,7 +265,8 @@ class AlignedWindowOperator(WindowingOperator):
         for window in windows:
             end = window + self._size - 1
             if end <= watermark < end + self._lateness:
-                found = {key: self._slices.of_key(self._agenda.slices_of(window), key)}
+                since = 0 if self._cuts is None else self._cuts.of(key, bounded(window, self._size))
+                found = {key: self._slices.of_key(self._agenda.slices_of(window), key, since)}
                 self._fire(window, [key], found, cause, PaneTiming.LATE)
 
     def _fire(
@@ -277,6 +291,8 @@ class AlignedWindowOperator(WindowingOperator):
                 results = call(key, window, contents)
                 if results is not None:
                     take(values, results)
+                if self._guard is not None and self._guard.spoiled and self._lateness:
+                    self._empty(start, key)
         except Exception:
             self._working = f"{window!r} of key {thaw(key)!r}"
             raise
@@ -288,8 +304,23 @@ class AlignedWindowOperator(WindowingOperator):
         output.ends.append(len(values))
         output.stamps.append(window.max_timestamp())
 
+    def _empty(self, start: int, key: Any) -> None:
+        """A window has failed: what it has of a key must not be seen again. Slices that other
+        windows share keep it; the window does without all that came before now."""
+        if self._cuts is not None:
+            self._cuts.cut(key, bounded(start, self._size), self._next_number)
+            if self._in_runs:
+                self._runs.close_run(key)
+        elif self._whole:
+            self._values.empty(start, key)
+        else:
+            self._elements.empty(start, key)
+
     def _end(self, window: int) -> None:
         """Forget all about a window, and the slices that no later window needs."""
+        if self._cuts is not None and self._cuts.any:
+            for key in self._keys_of(window):
+                self._cuts.clear(key, bounded(window, self._size))
         if self._clears or self._tracks_panes:
             self._clear(bounded(window, self._size), self._keys_of(window))
         for start in self._agenda.retired(window):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -16,32 +17,18 @@ from scurry.runtime.operator import Clock, Operator
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.task_context import TaskContext
 from scurry.runtime.windowing.calls import call_for
-from scurry.runtime.windowing.contents import ELEMENTS, VALUES
-from scurry.runtime.windowing.contexts import FiringContext
+from scurry.runtime.windowing.contexts import OF_WINDOW, FiringContext
 from scurry.runtime.windowing.guard import WindowGuard
+from scurry.runtime.windowing.layouts import KINDS, window_layout
 from scurry.runtime.windowing.panes import Panes
-from scurry.runtime.windowing.run_slices import SLICED_RUNS
-from scurry.runtime.windowing.session_table import SESSION_SPANS, SESSION_VALUES
-from scurry.runtime.windowing.slices import (
-    SESSION_COLUMNS,
-    SLICED_COLUMNS,
-    SLICED_ELEMENTS,
-    SLICED_VALUES,
-)
+from scurry.state.layout import StateLayout
 from scurry.state.slot_store import SlotStore
 from scurry.state.tables.key_scope import NO_KEY, KeyScope
 from scurry.windowing.spec import WindowSpec
 from scurry.windowing.time_windows import event_timestamp
 
-CONTENT_TABLES = frozenset(
-    {
-        *(ELEMENTS, VALUES, SLICED_ELEMENTS, SLICED_VALUES, SLICED_RUNS, SLICED_COLUMNS),
-        *(SESSION_COLUMNS, SESSION_SPANS, SESSION_VALUES),
-    }
-)
 
-
-class WindowingOperator(Operator):
+class WindowingOperator(Operator, ABC):
     """An operator that runs a windowing."""
 
     #: where this operator keeps what windows hold
@@ -50,7 +37,18 @@ class WindowingOperator(Operator):
     def __init__(self, spec: OperatorSpec, windowing: WindowSpec) -> None:
         super().__init__(spec)
         self._windowing = windowing
+        self.content_table = self.table_of(windowing)
         self._scope, self._window_scope = KeyScope(), KeyScope()
+
+    @classmethod
+    @abstractmethod
+    def table_of(cls, windowing: WindowSpec) -> str:
+        """The table in which an operator of this class keeps what windows hold."""
+
+    @classmethod
+    def state_layout(cls, *arguments: Any) -> StateLayout:
+        (windowing,) = arguments
+        return window_layout(cls.table_of(windowing), cls.state_version, windowing)
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
@@ -63,7 +61,7 @@ class WindowingOperator(Operator):
         states = KeyedRuntimeContext(spec, context, self._scope, clock)
         of_windows: KeyedRuntimeContext | None = None
         if not windowing.merging:
-            of_windows = KeyedRuntimeContext(spec, context, self._window_scope, clock, "#window:")
+            of_windows = KeyedRuntimeContext(spec, context, self._window_scope, clock, OF_WINDOW)
         handover = context.handover
         self._own, self._take_results = handover.own, handover.take
         self._firing = FiringContext(self._clock, states, of_windows)
@@ -85,7 +83,7 @@ class WindowingOperator(Operator):
 
     def _refuse_other_state(self, store: SlotStore) -> None:
         """What another kind of windows has stored is not read, so it must not be there."""
-        for table in CONTENT_TABLES - {self.content_table}:
+        for table in KINDS.keys() - {self.content_table}:
             if next(store.local.scan(f"{self.spec.uid}\x1f{table}"), None) is not None:
                 raise StateError(
                     f"The windows of {self.spec.name!r} (uid {self.spec.uid!r}) were stored with "

@@ -29,6 +29,9 @@ from scurry.windowing.assigners import WindowAssignerContext
 from scurry.windowing.evictors import EvictorContext
 from scurry.windowing.triggers import OnMergeContext
 
+#: How the names of states begin that belong to an assigner, a trigger, or a single window.
+OF_ASSIGNER, OF_TRIGGER, OF_WINDOW = "#assigner:", "#trigger:", "#window:"
+
 
 class AssignerContext(WindowAssignerContext):
     """For assigners."""

@@ -18,6 +18,8 @@ from scurry.state.tables.table import pack_record, prefix_of, unpack_record, win
 from scurry.windowing.assigners import MergingWindowAssigner
 from scurry.windowing.session_windows import SessionWindows
 
+#: The table of windows that may merge.
+MERGING_WINDOWS = "#merging-windows"
 _KEEP = 500_000
 
 
@@ -92,7 +94,7 @@ class MergingWindows:
         cls, uid: str, store: SlotStore, assigner: MergingWindowAssigner[Any, Any]
     ) -> MergingWindows:
         """Those of operator ``uid``."""
-        name = f"{uid}\x1f#merging-windows"
+        name = f"{uid}\x1f{MERGING_WINDOWS}"
         return store.part(name, lambda: cls(name, store.local, store.max_parallelism, assigner))
 
     def of_key(self, key: Any) -> KeyWindows:

@@ -24,6 +24,8 @@ from scurry.runtime.timers import EVENT, PROCESSING, TimerQueue, timer_queue
 from scurry.runtime.windowing.common import WindowingOperator
 from scurry.runtime.windowing.contents import ELEMENTS, NOTHING, VALUES, ListContents, contents_for
 from scurry.runtime.windowing.contexts import (
+    OF_ASSIGNER,
+    OF_TRIGGER,
     AssignerContext,
     ClockContext,
     WindowTriggerContext,
@@ -43,7 +45,6 @@ class WindowOperator(WindowingOperator):
     def __init__(self, spec: OperatorSpec, windowing: WindowSpec) -> None:
         super().__init__(spec, windowing)
         self._event_time = windowing.assigner.is_event_time()
-        self.content_table = ELEMENTS if windowing.contents == "list" else VALUES
         #: whether the trigger's only timer is that of the clean-up, which is then not set twice
         self._one_timer = (
             windowing.fires_once
@@ -54,6 +55,10 @@ class WindowOperator(WindowingOperator):
         self._discarding = windowing.accumulation is AccumulationMode.DISCARDING
         trigger = windowing.trigger
         self._closed = trigger.is_closed if isinstance(trigger, Condition) else None
+
+    @classmethod
+    def table_of(cls, windowing: WindowSpec) -> str:
+        return ELEMENTS if windowing.contents == "list" else VALUES
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
@@ -66,14 +71,14 @@ class WindowOperator(WindowingOperator):
             assigner: Any = windowing.assigner
             self._merging = MergingWindows.of(spec.uid, store, assigner)
         self._assigning = AssignerContext(
-            self._clock, KeyedRuntimeContext(spec, context, self._scope, space="#assigner:")
+            self._clock, KeyedRuntimeContext(spec, context, self._scope, space=OF_ASSIGNER)
         )
         self._triggering = WindowTriggerContext(
             self._clock,
             self._window_scope,
             self._event,
             self._processing,
-            KeyedRuntimeContext(spec, context, self._window_scope, space="#trigger:"),
+            KeyedRuntimeContext(spec, context, self._window_scope, space=OF_TRIGGER),
         )
         self._evicting = ClockContext(self._clock)
 
@@ -288,14 +293,24 @@ class WindowOperator(WindowingOperator):
             result = trigger.on_event_time(time, window, self._triggering)
         else:
             result = trigger.on_processing_time(time, window, self._triggering)
-        ends = event_time == self._event_time and time == self._windowing.cleanup_time(window)
+        of_clock = event_time == self._event_time
+        ends = of_clock and self._ends_at(time, window, where)
         if result is not _CONTINUE:
             name = "on_event_time" if event_time else "on_processing_time"
-            at_end = time == window.max_timestamp() and event_time == self._event_time
+            at_end = time == window.max_timestamp() and of_clock
             timing = PaneTiming.ON_TIME if at_end else PaneTiming.LATE
             self._act(result, place, where, name, timing, ends)
         if ends:
             self._end(place, where)
+        elif of_clock and time >= window.max_timestamp():
+            # the window may be from before the allowed lateness was raised
+            self._register_cleanup(place, self._windowing.cleanup_time(window))
+
+    def _ends_at(self, time: int, window: Any, where: WindowKey) -> bool:
+        """Whether a window ends at a timer of its own clock. A timer that is later than its end is
+        from before the allowed lateness was lowered, if the window still holds something."""
+        cleanup = self._windowing.cleanup_time(window)
+        return time == cleanup or (time > cleanup and self._contents.get(where) is not NOTHING)
 
     def _act(
         self,

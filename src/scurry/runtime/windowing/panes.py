@@ -14,6 +14,9 @@ from scurry.state.slot_store import SlotStore
 from scurry.state.tables.table import MISSING, StateTable
 from scurry.windowing.spec import WindowSpec
 
+#: The table of how often windows have fired.
+PANES = "#window-panes"
+
 
 class Panes:
     """Firings of the windows of one operator and slot: how many, and what the last one said."""
@@ -21,7 +24,7 @@ class Panes:
     def __init__(self, spec: WindowSpec, uid: str, store: SlotStore) -> None:
         self.retracting = spec.accumulation is AccumulationMode.ACCUMULATING_AND_RETRACTING
         self._once = spec.fires_once
-        self._table: StateTable = store.table(uid, "#window-panes")
+        self._table: StateTable = store.table(uid, PANES)
 
     def _held(self, place: WindowKey) -> tuple[int, tuple[Any, ...]]:
         held = self._table.live.get(place, MISSING)

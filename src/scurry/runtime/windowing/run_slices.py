@@ -13,13 +13,11 @@ is cut into micro-batches, the same values are combined in the same way.
 
 from __future__ import annotations
 
-import dis
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from scurry.common.copies import own
 from scurry.functions.transforms import AggregateFunction
-from scurry.functions.window_aggregates import Aggregates
 from scurry.runtime.windowing import slices
 from scurry.runtime.windowing.slices import SliceTable, row_of
 from scurry.state.journal import Change, in_groups
@@ -35,30 +33,12 @@ Run = list[Any]
 
 def runs_in_slices(windowing: WindowSpec) -> bool:
     """Whether values of parts of a window can be combined into that of the window, and elements are
-    in several windows: with ``reduce``, or an ``AggregateFunction`` that can merge."""
+    in several windows: with ``reduce``, or an ``AggregateFunction`` that says it can merge."""
     assigner: Any = windowing.assigner
     function = windowing.incremental
     if function is None or assigner.size <= assigner.slide:
         return False
-    if isinstance(function, AggregateFunction):
-        # built-in aggregates have slices of their own, and the same result here as there
-        return type(function) is not Aggregates and _can_merge(function)
-    return True
-
-
-def _can_merge(function: AggregateFunction) -> bool:
-    """Whether ``merge`` does something with both accumulators. Only windows that merge need it, so
-    programs leave it empty."""
-    code = getattr(type(function).merge, "__code__", None)
-    if code is None or code.co_argcount != 3:
-        return False
-    cells = {*code.co_cellvars, *code.co_freevars}
-    used = {name for step in dis.get_instructions(code) for name in _names(step.argval)}
-    return set(code.co_varnames[1:3]) <= used | cells
-
-
-def _names(argument: Any) -> tuple[Any, ...]:
-    return argument if isinstance(argument, tuple) else (argument,)
+    return not isinstance(function, AggregateFunction) or function.mergeable
 
 
 class RunSlices(SliceTable):
@@ -112,9 +92,17 @@ class RunSlices(SliceTable):
     def keys(self, start: int) -> set[Any]:
         return set(self.open(start))
 
-    def of_key(self, starts: list[int], key: Any) -> Any:
+    def of_key(self, starts: list[int], key: Any, since: int = 0) -> Any:
         """A key's value in the slices of a window."""
-        return self._value([run for start in starts for run in self.open(start).get(key, ())])
+        runs = (run for start in starts for run in self.open(start).get(key, ()))
+        return self._value([run for run in runs if run[0] >= since])
+
+    def close_run(self, key: Any) -> None:
+        """The next element of a key begins a run, wherever it falls."""
+        latest = self._latest.pop(key, None)
+        if latest is not None:
+            self.open(latest)
+            self._touched[latest][key] = None
 
     def of_all(self, starts: list[int]) -> dict[Any, Any]:
         """All keys' values in them."""

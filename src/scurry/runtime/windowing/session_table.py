@@ -31,6 +31,8 @@ SESSION_ELEMENTS = "#session-elements"
 #: Elements, or values, kept in memory across micro-batches.
 KEEP = 500_000
 NEVER = 1 << 63
+#: The value of a session that has failed and holds nothing, until another element comes.
+EMPTY: Any = type("Empty", (), {"__repr__": lambda self: "EMPTY"})()
 _end = attrgetter("end")
 
 
@@ -129,7 +131,7 @@ class SessionTable:
             session = Session(start, end, tuple(births), True)
             session.index = index
             if value and self._in_memory < KEEP:
-                (session.held,) = value
+                session.held = _value(value)
                 self._in_memory += 1
             self.of(key).order.append(session)
         for sessions in self.keys.values():
@@ -171,7 +173,7 @@ class SessionTable:
         if self._combining:
             record = self._store.get(self.name, prefix + row_of(session.births[0]))
             assert record is not None
-            return unpack_record(record)[1][4]
+            return _value(unpack_record(record)[1][4:])
         found: list[Any] = []
         for birth in session.births:
             for _, record in self._pieces(prefix + row_of(birth)):
@@ -212,6 +214,18 @@ class SessionTable:
             if session.held is not MISSING:
                 self._in_memory -= len(session.held)
 
+    def empty(self, sessions: KeySessions, session: Session) -> None:
+        """A session has failed: forget what it holds."""
+        if not session.changed:
+            self.change(sessions, session)
+        if self._combining:
+            session.held = EMPTY
+            return
+        if session.pieces:
+            self._gone_pieces += [sessions.prefix + row_of(birth) for birth in session.births]
+        self._in_memory -= len(session.held)
+        session.held, session.fresh, session.earlier, session.pieces = (), [], (), False
+
     def retire(self, sessions: KeySessions, until: int) -> None:
         """The sessions at the places before ``until`` have been dropped."""
         order = sessions.order
@@ -243,7 +257,7 @@ class SessionTable:
             key, prefix = sessions.key, sessions.prefix
             told = [session.start, session.end, session.births, session.index]
             if self._combining:
-                told.append(session.held)
+                told += (None, True) if session.held is EMPTY else (session.held,)
             yield self.name, prefix + row_of(session.births[0]), pack_record(key, tuple(told))
             for birth, values in (*session.earlier, (session.births[-1], session.fresh)):
                 if values:
@@ -279,3 +293,8 @@ class SessionTable:
         self._in_memory = 0
         for held in (self.keys, self._changed, self._gone, self._gone_pieces):
             held.clear()
+
+
+def _value(stored: Any) -> Any:
+    """What a session has combined; a second item says that it is nothing."""
+    return stored[0] if len(stored) == 1 else EMPTY

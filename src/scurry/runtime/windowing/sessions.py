@@ -25,6 +25,7 @@ from scurry.runtime.task_context import TaskContext
 from scurry.runtime.windowing.calls import combining, merging, overrides_clear
 from scurry.runtime.windowing.common import WindowingOperator
 from scurry.runtime.windowing.session_table import (
+    EMPTY,
     NEVER,
     SESSION_SPANS,
     SESSION_VALUES,
@@ -58,9 +59,12 @@ class SessionOperator(WindowingOperator):
         super().__init__(spec, windowing)
         self._lateness = windowing.allowed_lateness
         self._combining = windowing.incremental is not None
-        self.content_table = SESSION_VALUES if self._combining else SESSION_SPANS
         #: one entry per key: when to look at it, its place in the order of keys, the key
         self._agenda: list[tuple[int, bytes, Any]] = []
+
+    @classmethod
+    def table_of(cls, windowing: WindowSpec) -> str:
+        return SESSION_SPANS if windowing.incremental is None else SESSION_VALUES
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
@@ -128,7 +132,8 @@ class SessionOperator(WindowingOperator):
                         if combine is None:
                             last.fresh.append(row)
                         else:
-                            last.held = combine(last.held, row)
+                            held = last.held
+                            last.held = combine(MISSING if held is EMPTY else held, row)
                         if end > last.end:
                             last.end = min(end, NEVER)
                         continue
@@ -143,7 +148,8 @@ class SessionOperator(WindowingOperator):
                     place = sessions.ending_from(stamp)
                     session = table.begin(sessions, place, stamp, end, value)
                 elif combine is not None:
-                    session.held = combine(session.held, row)
+                    held = session.held
+                    session.held = combine(MISSING if held is EMPTY else held, row)
                 if combine is None:
                     session.fresh.append(row)
             except Exception as failure:
@@ -181,12 +187,17 @@ class SessionOperator(WindowingOperator):
         value = session.held
         if self._combining:
             for other in others:
-                value = self._merge(value, table.contents(sessions, other))
+                value = self._both(value, table.contents(sessions, other))
         for other in others:
             table.absorb(sessions, session, other, value)
         del order[place + 1 : last]
         session.start, session.end = start, end
         return session
+
+    def _both(self, one: Any, other: Any) -> Any:
+        if one is EMPTY or other is EMPTY:
+            return other if one is EMPTY else one
+        return self._merge(one, other)
 
     def advance(self, watermark: int) -> None:
         if watermark <= self._clock.watermark:
@@ -252,6 +263,8 @@ class SessionOperator(WindowingOperator):
         self, sessions: KeySessions, session: Session, cause: int, timing: PaneTiming, last: bool
     ) -> None:
         held = self._table.contents(sessions, session)
+        if held is EMPTY:
+            return
         window = TimeWindow(session.start, session.end)
         output, key = self._output, sessions.key
         self._firing._window = window
@@ -265,6 +278,8 @@ class SessionOperator(WindowingOperator):
             results = self._call(key, window, held if last else self._shown(held))
             if results is not None:
                 self._take_results(output.values, results)
+            if self._guard is not None and self._guard.spoiled and not last:
+                self._table.empty(sessions, session)
         except Exception:
             if cause < 0:
                 self._working = f"{window!r} of key {thaw(key)!r}"

@@ -21,7 +21,7 @@ from scurry.state.codecs.encoding import IMMUTABLE
 from scurry.state.journal import Change, in_groups
 from scurry.state.rescaling import by_key_group
 from scurry.state.slot_store import SlotStore
-from scurry.state.tables.table import pack_record, prefix_of, unpack_record
+from scurry.state.tables.table import MISSING, pack_record, prefix_of, unpack_record
 
 #: The tables of contents by slice and key.
 SLICED_ELEMENTS, SLICED_VALUES = "#slice-elements", "#slice-values"
@@ -54,13 +54,15 @@ class SliceIndex(ABC):
             found = next(self._store.scan(self.name, row_of(after)), None)
             if found is None:
                 break
-            start = int.from_bytes(found[0][:8], "big") - _BIAS
+            start = start_of(found[0])
             self._stored.add(start)
             after = start + 1
         return sorted(self._stored)
 
     def _records(self, start: int) -> Iterator[tuple[bytes, bytes]]:
-        prefix = row_of(start)
+        return self._records_at(row_of(start))
+
+    def _records_at(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         for address, record in self._store.scan(self.name, prefix):
             if not address.startswith(prefix):
                 return
@@ -135,8 +137,9 @@ class SliceTable(SliceIndex):
         """The keys that have something in the slice ``start``."""
 
     @abstractmethod
-    def of_key(self, starts: list[int], key: Any) -> Any:
-        """What ``key`` has in the slices ``starts``, which are those of one window."""
+    def of_key(self, starts: list[int], key: Any, since: int = 0) -> Any:
+        """What ``key`` has in the slices ``starts``, which are those of one window: of its elements
+        those from the number ``since`` on, where elements are numbered."""
 
     @abstractmethod
     def of_all(self, starts: list[int]) -> dict[Any, Any]:
@@ -173,6 +176,8 @@ class ElementSlices(SliceTable):
         self._numbered = numbered
         self._fresh: dict[int, dict[Any, list[Any]]] = {}
         self._held: dict[int, dict[Any, list[Any]]] = {}
+        #: slices and keys whose stored elements are to be forgotten
+        self._emptied: set[tuple[int, Any]] = set()
 
     def open(self, start: int) -> dict[Any, list[Any]]:
         found = self._fresh.get(start)
@@ -184,7 +189,13 @@ class ElementSlices(SliceTable):
         self.ensure(start)
         return {*self._held.get(start, ()), *self._fresh.get(start, ())}
 
-    def of_key(self, starts: list[int], key: Any) -> list[Any]:
+    def empty(self, start: int, key: Any) -> None:
+        """Forget the elements of a key in a slice, but not that it had some."""
+        self.open(start).pop(key, None)
+        self._held.setdefault(start, {})[key] = []
+        self._emptied.add((start, key))
+
+    def of_key(self, starts: list[int], key: Any, since: int = 0) -> list[Any]:
         """The elements of ``key`` in the slices ``starts``, in the order in which they came."""
         found: list[Any] = []
         for start in starts:
@@ -194,7 +205,7 @@ class ElementSlices(SliceTable):
         if not self._numbered:
             return found
         found.sort(key=_number)
-        return [value for _, value in found]
+        return [value for number, value in found if number >= since]
 
     def of_all(self, starts: list[int]) -> dict[Any, list[Any]]:
         """The elements of each key in the slices ``starts``, in the order in which they came. The
@@ -219,12 +230,19 @@ class ElementSlices(SliceTable):
     def _forget_slice(self, start: int) -> None:
         self._fresh.pop(start, None)
         self._held.pop(start, None)
+        self._emptied = {place for place in self._emptied if place[0] != start}
 
     @in_groups
     def changes(self) -> Iterator[Change]:
         yield from self._deletions()
         epoch = self._slot.epoch.to_bytes(8, "big")
         name, prefix = self.name, self.prefix
+        for start, key in self._emptied:
+            place = row_of(start) + prefix(key)
+            for address, _ in self._records_at(place):
+                yield name, address, None
+            if key not in self._fresh.get(start, _EMPTY):
+                yield name, place + epoch, pack_record(key, [])
         for start, keys in self._fresh.items():
             row = row_of(start)
             for key, values in keys.items():
@@ -242,6 +260,8 @@ class ElementSlices(SliceTable):
                 for key, values in keys.items():
                     held.setdefault(key, []).extend(values)
             self._stored.add(start)
+        self._stored.update(start for start, _ in self._emptied)
+        self._emptied.clear()
         self._fresh.clear()
         kept = (len(values) for keys in self._held.values() for values in keys.values())
         if sum(kept) > KEEP:
@@ -252,6 +272,7 @@ class ElementSlices(SliceTable):
         super().forget()
         self._fresh.clear()
         self._held.clear()
+        self._emptied.clear()
 
 
 class ValueSlices(SliceTable):
@@ -275,13 +296,18 @@ class ValueSlices(SliceTable):
         return set(self.open(start))
 
     def _load(self, key: Any, held: Any, start: int) -> None:
-        self.values[start][key] = held[0]
+        self.values[start][key] = held[0] if held else MISSING
 
     def _forget_slice(self, start: int) -> None:
         self.values.pop(start, None)
         self.touched.pop(start, None)
 
-    def of_key(self, starts: list[int], key: Any) -> Any:
+    def empty(self, start: int, key: Any) -> None:
+        """Forget the value of a key in a slice, but not that it had one."""
+        self.values[start][key] = MISSING
+        self.touched[start][key] = None
+
+    def of_key(self, starts: list[int], key: Any, since: int = 0) -> Any:
         """The value of ``key`` in the only slice of the window."""
         return self.values[starts[0]][key]
 
@@ -302,8 +328,9 @@ class ValueSlices(SliceTable):
         for start, keys in self.touched.items():
             row, values = row_of(start), self.values[start]
             for key in keys:
-                # a tuple of one value, because None may be the value
-                yield name, row + prefix(key), pack_record(key, (values[key],))
+                # a tuple of one value, because None may be the value; an empty one for no value
+                box = () if values[key] is MISSING else (values[key],)
+                yield name, row + prefix(key), pack_record(key, box)
 
     def settle(self) -> None:
         """The changes are in the store now."""
@@ -335,3 +362,8 @@ def row_of(start: int) -> bytes:
     """The first bytes of all addresses of the slice ``start``: its start, in an order-preserving
     form."""
     return (start + _BIAS).to_bytes(8, "big")
+
+
+def start_of(address: bytes) -> int:
+    """The start of the slice that a record is of."""
+    return int.from_bytes(address[:8], "big") - _BIAS

@@ -94,8 +94,6 @@ class VectorisedOperator(WindowingOperator, ABC):
 class VectorisedAlignedOperator(VectorisedOperator):
     """Runs aligned windows of event time."""
 
-    content_table = SLICED_COLUMNS
-
     def __init__(self, spec: OperatorSpec, windowing: WindowSpec) -> None:
         super().__init__(spec, windowing)
         assigner: Any = windowing.assigner
@@ -103,6 +101,10 @@ class VectorisedAlignedOperator(VectorisedOperator):
         self._offset, self._lateness = assigner.offset, windowing.allowed_lateness
         whole = self._size == self._slide
         self._agenda = Agenda(self._size, self._slide, self._offset, self._lateness, whole)
+
+    @classmethod
+    def table_of(cls, windowing: WindowSpec) -> str:
+        return SLICED_COLUMNS
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
@@ -116,7 +118,7 @@ class VectorisedAlignedOperator(VectorisedOperator):
         if stored is not None:
             self._agenda.reset()
             for start in stored:
-                self._agenda.announce(start, watermark)
+                self._agenda.resume(start, watermark)
 
     def _new_results(self) -> Results:
         return Results(self._measures, self._slices.keys, self._windowing.keyed)

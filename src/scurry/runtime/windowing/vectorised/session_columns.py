@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from scurry.runtime.batch import MAX_WATERMARK, Longs
+from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, Longs
 from scurry.runtime.columnar.exact import Array
 from scurry.runtime.columnar.key_codes import KeyCodes
 from scurry.runtime.columnar.partials import (
@@ -23,7 +23,7 @@ from scurry.runtime.columnar.partials import (
     concat,
     take,
 )
-from scurry.runtime.windowing.slices import SliceIndex, row_of
+from scurry.runtime.windowing.slices import SliceIndex, row_of, start_of
 from scurry.runtime.windowing.vectorised.column_slices import CodedKeys, Part
 from scurry.state.journal import Change, in_groups
 from scurry.state.slot_store import SlotStore
@@ -93,6 +93,8 @@ class SessionColumns(CodedKeys, SliceIndex):
         self._span = max(_SPAN, 4 * gap)
         self._lateness = lateness
         self.open = Sessions.none()
+        #: by stored span, the last instant of the sessions that were written to it
+        self._last_in: dict[int, int] = {}
         #: before this watermark no stored span of ends is over
         self._next_end = MAX_WATERMARK + 1
 
@@ -107,6 +109,9 @@ class SessionColumns(CodedKeys, SliceIndex):
             np.full(part.size, int.from_bytes(address[8:16], "big"))
             for (address, _), part in zip(records, parts, strict=True)
         ]
+        # with another gap, spans were of another length
+        for (address, _), part in zip(records, parts, strict=True):
+            self._written(start_of(address), int(part.lasts.max(initial=MIN_WATERMARK)))
         everything = Sessions.of_all(parts)
         if everything.size:
             self.open = _newest(everything, np.concatenate(epochs))
@@ -133,10 +138,14 @@ class SessionColumns(CodedKeys, SliceIndex):
             assert self._stored is not None
             for span in [span for span in self._stored if self._end_of(span) <= watermark]:
                 self.drop(span)
+                self._last_in.pop(span, None)
             self._look_ahead()
 
     def _end_of(self, span: int) -> int:
-        return min(span + self._span - 1 + self._lateness, MAX_WATERMARK)
+        return min(self._last_in[span] + self._lateness, MAX_WATERMARK)
+
+    def _written(self, span: int, last: int) -> None:
+        self._last_in[span] = max(self._last_in.get(span, last), last)
 
     def _look_ahead(self) -> None:
         assert self._stored is not None
@@ -163,14 +172,18 @@ class SessionColumns(CodedKeys, SliceIndex):
         """The changes are in the store now."""
         assert self._stored is not None
         self._dropped.clear()
-        spans = np.unique(self.open.lasts[self.open.dirty] // self._span)
-        self._stored.update((spans * self._span).tolist())
+        lasts = self.open.lasts[self.open.dirty]
+        for number in np.unique(lasts // self._span).tolist():
+            span = number * self._span
+            self._stored.add(span)
+            self._written(span, int(lasts[lasts // self._span == number].max()))
         self.open.dirty = np.zeros(self.open.size, dtype=bool)
         self._look_ahead()
         self._tidy(self.open.size)
 
     def forget(self) -> None:
         super().forget()
+        self._last_in.clear()
         self.open = Sessions.none()
         self.keys = KeyCodes(self._max_parallelism)
 

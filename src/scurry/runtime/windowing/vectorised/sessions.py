@@ -51,12 +51,14 @@ class Elements:
 class VectorisedSessionOperator(VectorisedOperator):
     """Runs sessions of event time."""
 
-    content_table = SESSION_COLUMNS
-
     def __init__(self, spec: OperatorSpec, windowing: WindowSpec) -> None:
         super().__init__(spec, windowing)
         assigner: Any = windowing.assigner
         self._gap, self._lateness = assigner.session_gap, windowing.allowed_lateness
+
+    @classmethod
+    def table_of(cls, windowing: WindowSpec) -> str:
+        return SESSION_COLUMNS
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
