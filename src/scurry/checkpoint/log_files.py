@@ -29,7 +29,7 @@ def slot_log(home: str | Path, stage: int, slot: int) -> Path:
 
 
 def slot_runs(home: str | Path, stage: int, slot: int) -> Path:
-    """Where its runs are."""
+    """Where, below a checkpoint's ``home``, the runs of a slot are."""
     return Path(home, "runs", f"{stage}-{slot}")
 
 
@@ -62,7 +62,7 @@ class LogFiles:
         return _MARK + msgspec.msgpack.encode(found)
 
     def entry(self, kept: bytes) -> bytes:
-        """The entry of which ``kept`` was kept."""
+        """The entry behind ``kept``, which :meth:`keep` returned."""
         if not kept.startswith(_MARK):
             return kept
         reference = _references.decode(kept[len(_MARK) :])
