@@ -44,7 +44,7 @@ class OperatorStates(msgspec.Struct):
     tokens: dict[str, str] = {}
 
     def take(self, report: OperatorReport) -> None:
-        """What a task's states have become."""
+        """Take over what a task's states have become, as it reports them after a micro-batch."""
         place = "{}:{}".format(*report.place)
         if report.token:
             self.tokens[place] = report.token

@@ -35,13 +35,14 @@ class InitialState:
         self.place = place
 
     def write_start(self, start: SlotStart) -> None:
-        """All slots before have written their shares."""
+        """Write the file ``start``. Called when all slots of the generation before have written
+        their shares."""
         self.place.mkdir(parents=True, exist_ok=True)
         with ShareWriter(self, _START) as file:
             file.append(msgspec.msgpack.encode(start))
 
     def fill(self, journal: Journal) -> Head:
-        """Make it the content of a journal that has none."""
+        """Copy this state into ``journal``, which is empty, and return the journal's head."""
         start = _starts.decode(b"".join(_blobs(self.place / _START)))
         return take_in(journal, self._entries(start), start.base, start.notes, start.bulky)
 
@@ -53,7 +54,8 @@ class InitialState:
 
 
 class ShareWriter:
-    """Writes a file of blobs, which appears when it is complete, also if several try."""
+    """Writes a file of blobs. The file appears under its name when it is complete; if several
+    processes write it, each replaces it by the same content."""
 
     def __init__(self, state: InitialState, name: str) -> None:
         self._path = state.place / name
@@ -76,7 +78,7 @@ class ShareWriter:
         self._file.write(len(blob).to_bytes(8, "big") + blob)
 
     def finish(self) -> None:
-        """There are no more."""
+        """Give the file its name: it is complete."""
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()

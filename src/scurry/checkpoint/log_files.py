@@ -53,7 +53,7 @@ class LogFiles:
         return _MARK + msgspec.msgpack.encode(found)
 
     def entry(self, kept: bytes) -> bytes:
-        """The entry of which ``kept`` was kept."""
+        """The entry behind ``kept``, which :meth:`keep` returned."""
         if not kept.startswith(_MARK):
             return kept
         reference = _references.decode(kept[len(_MARK) :])

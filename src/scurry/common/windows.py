@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from io import BytesIO
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from scurry.common.serializer import TypeSerializer
 
@@ -29,10 +29,13 @@ class Window(ABC):
         """The last instant that belongs to the window, in milliseconds."""
 
 
-class MergeCallback(Protocol):
+W_contra = TypeVar("W_contra", contravariant=True)
+
+
+class MergeCallback(Protocol[W_contra]):
     """Told which windows become one."""
 
-    def merge(self, to_be_merged: Iterable[Any], merge_result: Any) -> None:
+    def merge(self, to_be_merged: Iterable[W_contra], merge_result: W_contra) -> None:
         """``to_be_merged`` are replaced by ``merge_result``."""
 
 
@@ -67,7 +70,7 @@ class TimeWindow(tuple, Window):  # type: ignore[type-arg]
         return timestamp - (timestamp - offset) % window_size
 
     @staticmethod
-    def merge_windows(windows: Iterable[TimeWindow], callback: MergeCallback) -> None:
+    def merge_windows(windows: Iterable[TimeWindow], callback: MergeCallback[TimeWindow]) -> None:
         """Tell ``callback`` about each group of windows that overlap or touch."""
         group: list[TimeWindow] = []
         whole: TimeWindow | None = None

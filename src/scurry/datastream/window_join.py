@@ -90,7 +90,7 @@ class WindowedPair:
         self._windowed.trigger(trigger)
         return self
 
-    def evictor(self: W, evictor: Evictor) -> W:
+    def evictor(self: W, evictor: Evictor[Any]) -> W:
         """Take elements out of windows around a firing; it is given elements as ``(side, value)``,
         side 0 or 1."""
         self._windowed.evictor(evictor)

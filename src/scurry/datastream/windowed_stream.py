@@ -68,7 +68,7 @@ class Windowing:
         self._stream = stream
         self._assigner = window_assigner
         self._trigger: Trigger[Any, Any] | None = None
-        self._evictor: Evictor | None = None
+        self._evictor: Evictor[Any] | None = None
         self._lateness = 0
         self._late_tag: OutputTag | None = None
         self._accumulation = AccumulationMode.ACCUMULATING
@@ -88,7 +88,7 @@ class Windowing:
         self._trigger = trigger
         return self
 
-    def evictor(self: S, evictor: Evictor) -> S:
+    def evictor(self: S, evictor: Evictor[Any]) -> S:
         """Take elements out of windows around a firing. Windows then keep all their elements."""
         if not isinstance(evictor, Evictor):
             raise ProgramError(f"evictor needs an Evictor, got {evictor!r}.")

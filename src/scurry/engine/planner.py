@@ -29,8 +29,8 @@ _SMALL_STEP = 60_000
 
 
 def planned_for(tasks: Sequence[TaskPlan], job: JobSpec) -> list[TaskPlan]:
-    """``tasks``, planned by the program before ``job``, without what ``job`` does not know or drops
-    in its first micro-batch."""
+    """``tasks``, which an earlier version of the program planned, as ``job`` can execute them:
+    without sources and operators that ``job`` does not have, or drops in its first micro-batch."""
     gone = job.forgetting.by_stage.get(0, frozenset())
     sources = {source.uid for source in job.sources} - gone
     dropped = frozenset[str]().union(*job.forgetting.by_stage.values())
@@ -79,7 +79,13 @@ def _tasks_of(
 
 
 class BatchPlanner:
-    """Plans micro-batches one after the other."""
+    """Plans the micro-batches of a job, one after the other, and knows where the job stands.
+
+    For each micro-batch the driver calls :meth:`next`. After it was executed, and before it is
+    committed, the driver hands over what the tasks report (``remember``, ``remember_operators``,
+    ``take_wishes``, ``take_inventory``, ``observe``) and writes the :meth:`epoch`. It calls
+    :meth:`committed` once the micro-batch is durable.
+    """
 
     def __init__(
         self,
@@ -147,7 +153,7 @@ class BatchPlanner:
         self._announced_end = self._finished >= known.keys()
 
     def _goes_on(self, uid: str) -> bool:
-        """Whether a source that had ended has not, by what the program now says."""
+        """Whether a source that had ended has more to read, because the program has changed."""
         source = next(source.source for source in self._job.sources if source.uid == uid)
         return self._enumerators[uid].goes_on(self._positions[uid], source.bounded)
 
@@ -235,11 +241,11 @@ class BatchPlanner:
         return _tasks_of(self._job, batch, now, planned, self._announced_end, self._operators)
 
     def remember(self, source: str, partition: str, cells: dict[str, Any]) -> None:
-        """The ingress reports what a partition's cells have become."""
+        """Take over what the cells of a source partition have become, as the ingress reports it."""
         self._partitions[source, partition].cells = cells
 
     def take_inventory(self, reports: Sequence[Mapping[str, Any]]) -> None:
-        """The tasks report which states they have written to for the first time."""
+        """Take over which states tasks have written to for the first time."""
         for report in reports:
             for table, kind in report["written"].items():
                 uid, _, state = table.partition("\x1f")
@@ -247,8 +253,8 @@ class BatchPlanner:
                     self._inventory[uid].add(report["stage"], described(state, kind))
 
     def take_wishes(self, reports: Sequence[Mapping[str, Any]]) -> None:
-        """The tasks report when they want a batch even if there is nothing to read, and what the
-        user should be told."""
+        """Take over the tasks' wishes for a micro-batch at a certain time, of which the earliest
+        counts, and give their warnings to the user, each once."""
         for text in sorted({text for report in reports for text in report["warnings"]}):
             if text not in self._warned:
                 self._warned.add(text)
@@ -257,7 +263,7 @@ class BatchPlanner:
         self._wake = min(wishes, default=None)
 
     def remember_operators(self, report: OperatorReport) -> None:
-        """A task reports what its operator states have become."""
+        """Take over what the operator states of a task have become."""
         self._operators.take(report)
         for told in (report.states, report.unions):
             for uid, states in told.items():
@@ -280,7 +286,7 @@ class BatchPlanner:
         )
 
     def observe(self, counters: Mapping[str, int]) -> None:
-        """The tasks of the last planned batch report what they counted."""
+        """Tell the sources how many records and bytes the last planned micro-batch has read."""
         for uid, enumerator in self._enumerators.items():
             records = counters.get(f"read:{uid}", 0) + counters.get(f"rejected:{uid}", 0)
             enumerator.observed(records, counters.get(f"read_bytes:{uid}", 0))
@@ -294,11 +300,11 @@ class BatchPlanner:
         }
 
     def committed(self) -> None:
-        """The last planned batch is durable."""
+        """Tell the sources that the last planned micro-batch is durable."""
         for uid, enumerator in self._enumerators.items():
             enumerator.committed(self._positions[uid])
 
     def close(self) -> None:
-        """The job has ended."""
+        """Close the enumerators of the sources. Called when the job has ended."""
         for enumerator in self._enumerators.values():
             enumerator.close()

@@ -27,7 +27,7 @@ class CallableFunction(Function):
         self.function = function
 
 
-def _adapt(given: Any, kind: type, method: str, operation: str) -> Any:
+def _adapt(given: object, kind: type, method: str, operation: str) -> Any:
     if isinstance(given, kind):
         return given
     if isinstance(given, type) and issubclass(given, Function):
@@ -43,32 +43,32 @@ def _adapt(given: Any, kind: type, method: str, operation: str) -> Any:
     )
 
 
-def map_function(given: Any) -> MapFunction:
+def map_function(given: object) -> MapFunction:
     """What ``map`` was given, as a :class:`MapFunction`."""
     return cast(MapFunction, _adapt(given, MapFunction, "map", "map"))
 
 
-def flat_map_function(given: Any) -> FlatMapFunction:
+def flat_map_function(given: object) -> FlatMapFunction:
     """What ``flat_map`` was given, as a :class:`FlatMapFunction`."""
     return cast(FlatMapFunction, _adapt(given, FlatMapFunction, "flat_map", "flat_map"))
 
 
-def filter_function(given: Any) -> FilterFunction:
+def filter_function(given: object) -> FilterFunction:
     """What ``filter`` was given, as a :class:`FilterFunction`."""
     return cast(FilterFunction, _adapt(given, FilterFunction, "filter", "filter"))
 
 
-def reduce_function(given: Any) -> ReduceFunction:
+def reduce_function(given: object) -> ReduceFunction:
     """What ``reduce`` was given, as a :class:`ReduceFunction`."""
     return cast(ReduceFunction, _adapt(given, ReduceFunction, "reduce", "reduce"))
 
 
-def key_selector(given: Any) -> KeySelector:
+def key_selector(given: object) -> KeySelector:
     """What ``key_by`` was given, as a :class:`KeySelector`."""
     return cast(KeySelector, _adapt(given, KeySelector, "get_key", "key_by"))
 
 
-def partitioner(given: Any) -> Partitioner:
+def partitioner(given: object) -> Partitioner:
     """What ``partition_custom`` was given, as a :class:`Partitioner`."""
     return cast(Partitioner, _adapt(given, Partitioner, "partition", "partition_custom"))
 
@@ -78,7 +78,7 @@ def user_callable(function: Function, method: str) -> Callable[..., Any]:
     return cast(Callable[..., Any], getattr(function, method))
 
 
-def window_function(given: Any, kinds: tuple[type, ...], operation: str) -> Any:
+def window_function(given: object, kinds: tuple[type, ...], operation: str) -> Any:
     """What a window operation was given, if it is an instance of one of ``kinds``."""
     if isinstance(given, kinds):
         return given

@@ -63,7 +63,7 @@ class FieldAggregation(ReduceFunction):
         return value
 
 
-def field_of(element: Any, position: int | str, how: str) -> Any:
+def field_of(element: object, position: int | str, how: str) -> Any:
     """The field of an element that ``how`` works on; a bare value is its own field 0."""
     if isinstance(element, (tuple, list, dict, Row)):
         if isinstance(position, str) and hasattr(element, "_fields"):

@@ -12,7 +12,7 @@ three attempts repeats a call up to three times after the first.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeVar
 
 from scurry.common.errors import ProgramError
@@ -201,7 +201,7 @@ def _positive(name: str, value: N) -> N:
 NO_RETRY_STRATEGY: AsyncRetryStrategy = NoRetryStrategy()
 
 
-def empty_result_predicate(result: Any) -> bool:
+def empty_result_predicate(result: Collection[Any] | None) -> bool:
     """True for an answer with no elements."""
     return result is None or len(result) == 0
 

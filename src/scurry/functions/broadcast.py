@@ -38,7 +38,7 @@ class SideContext(ABC):
         """The running watermark, in milliseconds."""
 
     @abstractmethod
-    def output(self, tag: OutputTag, value: Any) -> None:
+    def output(self, tag: OutputTag, value: object) -> None:
         """Send ``value`` to the side output ``tag``."""
 
 

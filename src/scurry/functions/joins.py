@@ -26,7 +26,7 @@ class JoinContext(ABC):
         """The timestamp of the pair and of what is emitted for it: the later of the two."""
 
     @abstractmethod
-    def output(self, tag: OutputTag, value: Any) -> None:
+    def output(self, tag: OutputTag, value: object) -> None:
         """Send ``value`` to the side output ``tag``."""
 
 

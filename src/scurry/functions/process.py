@@ -28,7 +28,7 @@ class ElementContext(ABC):
         """The element's event timestamp in milliseconds, None if it has none."""
 
     @abstractmethod
-    def output(self, tag: OutputTag, value: Any) -> None:
+    def output(self, tag: OutputTag, value: object) -> None:
         """Send ``value`` to the side output ``tag``."""
 
 

@@ -28,6 +28,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from scurry.common.errors import NotSupportedError
 from scurry.common.type_information import TypeInformation
@@ -86,7 +87,7 @@ class Records(Protocol):
         """The same as Arrow columns, None where that would have to be computed."""
 
     @property
-    def ts(self) -> np.ndarray[Any, np.dtype[np.int64]] | None:
+    def ts(self) -> NDArray[np.int64] | None:
         """Event timestamps in milliseconds, None if the records have none."""
 
 
@@ -97,9 +98,7 @@ class SinkWriter(ABC):
     def write(self, rows: list[Any]) -> None:
         """Take records, in order."""
 
-    def write_timed(
-        self, rows: list[Any], timestamps: np.ndarray[Any, np.dtype[np.int64]] | None
-    ) -> None:
+    def write_timed(self, rows: list[Any], timestamps: NDArray[np.int64] | None) -> None:
         """Take records with their event timestamps (the least number there is for none)."""
         self.write(rows)
 

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from scurry.common.type_information import TypeInformation
 from scurry.functions.output_tag import OutputTag
@@ -61,7 +62,7 @@ class SourceBatch:
 
     rows: list[Any] | None = None
     columns: pa.RecordBatch | None = None
-    timestamps: np.ndarray[Any, np.dtype[np.int64]] | None = None
+    timestamps: NDArray[np.int64] | None = None
     #: elements for the side output :data:`DEAD_LETTERS`
     rejected: list[Any] = field(default_factory=list)
     #: how many bytes were read for this, if the source counts them

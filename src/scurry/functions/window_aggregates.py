@@ -16,9 +16,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, Self
 
 from scurry.common.errors import ProgramError, TypeMismatchError, shorten
+from scurry.common.windows import TimeWindow
 from scurry.functions.aggregations import field_of
 from scurry.functions.transforms import AggregateFunction
 from scurry.functions.windows import AllWindowFunction, WindowFunction
@@ -69,7 +70,7 @@ def avg(field: str | int | None = None) -> Aggregate:
     return _aggregate("avg", field)
 
 
-def _aggregate(how: str, field: Any) -> Aggregate:
+def _aggregate(how: str, field: str | int | None) -> Aggregate:
     if field is not None and (not isinstance(field, (int, str)) or isinstance(field, bool)):
         raise ProgramError(
             f"{how} takes the position or name of a field, got {field!r} ({type(field).__name__})."
@@ -77,7 +78,7 @@ def _aggregate(how: str, field: Any) -> Aggregate:
     return Aggregate(how, field)
 
 
-def value_of(element: Any, aggregate: Aggregate) -> Any:
+def value_of(element: object, aggregate: Aggregate) -> Any:
     """What an aggregate sees of an element."""
     if aggregate.field is None:
         return element
@@ -85,7 +86,7 @@ def value_of(element: Any, aggregate: Aggregate) -> Any:
     return int(value) if type(value) is bool else value
 
 
-def number(value: Any, how: str) -> Any:
+def number(value: object, how: str) -> float:
     """``value``, refused where it cannot be added up."""
     if isinstance(value, (int, float)):
         return value
@@ -109,22 +110,35 @@ def rounded(units: int) -> float:
         return math.inf if units > 0 else -math.inf
 
 
+class Accumulator(Protocol):
+    """What one aggregate knows of the values added so far."""
+
+    def add(self, value: Any) -> None:
+        """Take one more value, of one element."""
+
+    def merge(self, other: Any) -> None:
+        """Take all that was added to ``other``, an accumulator of the same aggregate."""
+
+    def result(self) -> Any:
+        """The aggregate of all values."""
+
+
 class _Count:
     def __init__(self) -> None:
         self.n = 0
 
-    def add(self, value: Any) -> None:
+    def add(self, value: object) -> None:
         self.n += value is not None
 
-    def merge(self, other: Any) -> None:
+    def merge(self, other: Self) -> None:
         self.n += other.n
 
-    def result(self) -> Any:
+    def result(self) -> int:
         return self.n
 
 
 class _CountAll(_Count):
-    def add(self, value: Any) -> None:
+    def add(self, value: object) -> None:
         self.n += 1
 
 
@@ -137,27 +151,28 @@ class _Sum:
         self.n = self.whole = self.units = self.floats = 0
         self.special = 0.0
 
-    def add(self, value: Any) -> None:
+    def add(self, value: object) -> None:
         if value is None:
             return
         self.n += 1
-        if isinstance(number(value, self.how), int):
-            self.whole += value
+        added = number(value, self.how)
+        if isinstance(added, int):
+            self.whole += added
             return
         self.floats += 1
-        if math.isfinite(value):
-            self.units += units_of(value)
+        if math.isfinite(added):
+            self.units += units_of(added)
         else:
-            self.special += value
+            self.special += added
 
-    def merge(self, other: Any) -> None:
+    def merge(self, other: Self) -> None:
         self.n += other.n
         self.whole += other.whole
         self.units += other.units
         self.floats += other.floats
         self.special += other.special
 
-    def result(self) -> Any:
+    def result(self) -> float | None:
         if not self.n:
             return None
         if not self.floats:
@@ -168,7 +183,7 @@ class _Sum:
 class _Avg(_Sum):
     how = "avg"
 
-    def result(self) -> Any:
+    def result(self) -> float | None:
         total = super().result()
         return None if total is None else total / self.n
 
@@ -184,7 +199,7 @@ class _Least:
     def before(self, new: Any, old: Any) -> bool:
         return bool(less(new, old))
 
-    def merge(self, other: Any) -> None:
+    def merge(self, other: Self) -> None:
         self.add(other.value)
 
     def result(self) -> Any:
@@ -203,7 +218,7 @@ def less(a: Any, b: Any) -> bool:
     return bool(a < b)
 
 
-_KINDS: dict[str, Callable[[], Any]] = {
+_KINDS: dict[str, Callable[[], Accumulator]] = {
     "count": _Count,
     "sum": _Sum,
     "avg": _Avg,
@@ -218,21 +233,21 @@ class Aggregates(AggregateFunction):
     def __init__(self, aggregates: Iterable[Aggregate]) -> None:
         self.aggregates = tuple(aggregates)
 
-    def create_accumulator(self) -> list[Any]:
+    def create_accumulator(self) -> list[Accumulator]:
         return [
             _CountAll() if one == Aggregate("count") else _KINDS[one.how]()
             for one in self.aggregates
         ]
 
-    def add(self, value: Any, accumulator: list[Any]) -> list[Any]:
+    def add(self, value: object, accumulator: list[Accumulator]) -> list[Accumulator]:
         for one, held in zip(self.aggregates, accumulator, strict=True):
             held.add(value_of(value, one))
         return accumulator
 
-    def get_result(self, accumulator: list[Any]) -> tuple[Any, ...]:
+    def get_result(self, accumulator: list[Accumulator]) -> tuple[Any, ...]:
         return tuple(held.result() for held in accumulator)
 
-    def merge(self, acc_a: list[Any], acc_b: list[Any]) -> list[Any]:
+    def merge(self, acc_a: list[Accumulator], acc_b: list[Accumulator]) -> list[Accumulator]:
         for held, other in zip(acc_a, acc_b, strict=True):
             held.merge(other)
         return acc_a
@@ -241,33 +256,39 @@ class Aggregates(AggregateFunction):
         return ", ".join(map(repr, self.aggregates))
 
 
-class WithWindow(WindowFunction[Any, Any, Any, Any]):
+class WithWindow(WindowFunction[tuple[Any, ...], tuple[Any, ...], Any, TimeWindow]):
     """Puts the key and the window in front of the aggregates."""
 
-    def apply(self, key: Any, window: Any, inputs: Iterable[Any]) -> Iterator[Any]:
+    def apply(
+        self, key: Any, window: TimeWindow, inputs: Iterable[tuple[Any, ...]]
+    ) -> Iterator[tuple[Any, ...]]:
         for values in inputs:
             yield key, window.start, window.end, *values
 
 
-class WithWindowOnly(AllWindowFunction[Any, Any, Any]):
+class WithWindowOnly(AllWindowFunction[tuple[Any, ...], tuple[Any, ...], TimeWindow]):
     """Puts the window in front of the aggregates."""
 
-    def apply(self, window: Any, inputs: Iterable[Any]) -> Iterator[Any]:
+    def apply(
+        self, window: TimeWindow, inputs: Iterable[tuple[Any, ...]]
+    ) -> Iterator[tuple[Any, ...]]:
         for values in inputs:
             yield window.start, window.end, *values
 
 
-def several(given: Iterable[Any]) -> Aggregates:
+def several(given: Iterable[object]) -> Aggregates:
     """The aggregates among the arguments of ``aggregate``, all of which must be such."""
-    chosen = [one for one in given if one is not None]
-    if not chosen:
-        raise ProgramError("aggregate was given an empty list; name at least one aggregate.")
-    for one in chosen:
-        if not isinstance(one, Aggregate):
+    chosen: list[Aggregate] = []
+    for one in given:
+        if isinstance(one, Aggregate):
+            chosen.append(one)
+        elif one is not None:
             raise ProgramError(
                 f"aggregate was given {shorten(one)} among built-in aggregates. A window function "
                 "follows a list of them: aggregate([count(), sum(1)], window_function)."
             )
+    if not chosen:
+        raise ProgramError("aggregate was given an empty list; name at least one aggregate.")
     return Aggregates(chosen)
 
 

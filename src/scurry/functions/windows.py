@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from scurry.functions.contexts import KeyedStateStore
 from scurry.functions.output_tag import OutputTag
@@ -46,7 +46,7 @@ class AllWindowContext(ABC, Generic[W]):
         """The running watermark."""
 
     @abstractmethod
-    def output(self, tag: OutputTag, value: Any) -> None:
+    def output(self, tag: OutputTag, value: object) -> None:
         """Send ``value`` to the side output ``tag``."""
 
     @abstractmethod
@@ -81,10 +81,12 @@ class ProcessWindowFunction(Function, ABC, Generic[IN, OUT, KEY, W]):
     Context: TypeAlias = WindowContext
 
     @abstractmethod
-    def process(self, key: KEY, context: Any, elements: Iterable[IN]) -> Iterable[OUT] | None:
+    def process(
+        self, key: KEY, context: WindowContext[W], elements: Iterable[IN]
+    ) -> Iterable[OUT] | None:
         """Called when the window fires."""
 
-    def clear(self, context: Any) -> None:
+    def clear(self, context: WindowContext[W]) -> None:
         """Called when the window ends for good: delete what ``context.window_state()`` holds."""
 
 
@@ -94,8 +96,8 @@ class ProcessAllWindowFunction(Function, ABC, Generic[IN, OUT, W]):
     Context: TypeAlias = AllWindowContext
 
     @abstractmethod
-    def process(self, context: Any, elements: Iterable[IN]) -> Iterable[OUT] | None:
+    def process(self, context: AllWindowContext[W], elements: Iterable[IN]) -> Iterable[OUT] | None:
         """Called when the window fires."""
 
-    def clear(self, context: Any) -> None:
+    def clear(self, context: AllWindowContext[W]) -> None:
         """Called when the window ends for good: delete what ``context.window_state()`` holds."""

@@ -64,7 +64,8 @@ class RankedFlight(Flight):
         self.left = batch.size
 
     def look(self) -> int:
-        """Take note of calls that have ended; the lowest rank that still has any under way."""
+        """Take note of calls that have ended since, and return the lowest rank of which some calls
+        are still under way."""
         fresh = np.array(self.done[self._seen :], dtype=np.int64)
         self._seen += len(fresh)
         self._ended[fresh] = True

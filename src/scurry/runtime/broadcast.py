@@ -86,7 +86,8 @@ class BroadcastStates:
 
 
 class Reading:
-    """What contexts of the side that is not broadcast have beside what others have."""
+    """What the contexts of the input that is not broadcast have in addition: broadcast state to
+    read, and the clocks."""
 
     _states: BroadcastStates
     timer_service: Callable[[], TimerService]
@@ -124,7 +125,8 @@ class KeyedReadingContext(Reading, KeyedContext, BroadcastTimerContext):
 
 
 class WritingContext(BroadcastContext):
-    """Context of the broadcast side; what is not about writing it asks the other side's."""
+    """Context of the broadcast input. Clocks, timestamp and side outputs it takes from the context
+    of the other input; writing broadcast state is its own."""
 
     def __init__(
         self, other: PlainReadingContext | KeyedReadingContext, states: BroadcastStates
@@ -149,7 +151,7 @@ class WritingContext(BroadcastContext):
 
 
 class KeyedWritingContext(WritingContext, KeyedBroadcastContext):
-    """The same beside a keyed stream, whose state it can reach."""
+    """The same beside a keyed stream, whose keyed state it can go through."""
 
     def __init__(
         self,

@@ -35,7 +35,7 @@ CHUNK_ROWS = 100_000
 
 
 class SlotHost:
-    """Slot ``slot`` of stage ``stage`` of a job."""
+    """Runs slot ``slot`` of stage ``stage`` of a job, with the slot's state in ``store``."""
 
     def __init__(self, job: JobSpec, stage: int, slot: int, store: SlotStore) -> None:
         self.job = job
@@ -60,7 +60,9 @@ class SlotHost:
         store.on_rebuild = self._rebuilding
 
     def run(self, envelopes: Iterable[Envelope], journal: Journal) -> Iterator[Envelope]:
-        """One micro-batch."""
+        """Run one micro-batch. ``envelopes`` are all those for this slot, in any order; what is
+        yielded goes to the next stage. When the generator has ended, the slot's state is in the
+        journal, and counts once the micro-batch is committed."""
         arrivals: dict[str, list[Arrival]] = {uid: [] for uid in self._heads}
         combined: dict[str, list[bytes]] = {uid: [] for uid in self._heads}
         ends: dict[str, dict[str, Mark]] = {uid: {} for uid in self._heads}
@@ -158,7 +160,7 @@ class SlotHost:
             self._context.report.watermarks[uid] = gate.current
 
     def _ask_for_timers(self) -> None:
-        """Have a micro-batch come when the next timer in processing time is due."""
+        """Wish for a micro-batch at the time of the next timer in processing time."""
         queues = [part for part in self.store.parts if isinstance(part, TimerQueue)]
         for queue in queues:
             if queue.domain == PROCESSING and queue.next_due <= MAX_WATERMARK:
@@ -172,8 +174,8 @@ class SlotHost:
             yield to_driver(self.slot, OPERATORS, "", encode_report(told))
 
     def stale(self, journal: Journal) -> bool:
-        """Whether functions here hold operator state that another worker has moved on from: then
-        this host is of no more use."""
+        """Whether functions here hold operator state that is not the journal's, because another
+        worker has run this slot since. Such a host must not be used again."""
         return self._opened and self.task.checkpointed and not self.store.holds(journal)
 
     def _ticks(self, tick: Tick) -> Iterator[Envelope]:

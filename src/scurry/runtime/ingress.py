@@ -92,8 +92,8 @@ class IngressTask:
         self._token = ""
 
     def stale(self, plan: TaskPlan) -> bool:
-        """Whether functions here hold operator state other than the plan's: then this task is of
-        no more use."""
+        """Whether functions here hold operator state other than the plan's, because another worker
+        has run this task since. Such a task must not be used again."""
         return bool(self._consumers) and plan.token != self._token
 
     def _add(self, uid: str) -> None:
@@ -104,7 +104,8 @@ class IngressTask:
             self._task.open()
 
     def run(self, plan: TaskPlan) -> Iterator[Envelope]:
-        """One micro-batch."""
+        """Run one micro-batch: read what ``plan`` says, run the chains behind the sources, and
+        yield envelopes for the stages and the driver."""
         began = time.perf_counter()
         self._context.now = plan.now
         self._context.batch = plan.batch
@@ -142,7 +143,8 @@ class IngressTask:
         yield to_driver(self.index, OPERATORS, "", encode_report(told))
 
     def _enter(self, plan: PartitionPlan) -> None:
-        """What is handled from now on belongs to that partition."""
+        """Make the partition of ``plan`` the current one: records, cells and channels are its own
+        from now on."""
         self._add(plan.source)
         self._context.state.cells = plan.cells
         self._task.start_channel(plan.source, partition_place(plan.source, plan.partition))

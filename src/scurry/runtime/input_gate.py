@@ -45,8 +45,9 @@ class InputGate:
         self.idle, self.behind = set(kept[2]), set(kept[3])
 
     def keep(self, channels: Collection[str]) -> None:
-        """Forget all channels but these: every channel says in every micro-batch how far it is, so
-        one that does not is of a program that has been changed since. Time stays where it is."""
+        """Forget all channels but ``channels``, those that have reported in this micro-batch. Every
+        channel reports in every micro-batch, so one that does not belongs to a program that has
+        been changed since. The combined watermark stays where it is."""
         if not self.watermarks.keys() <= set(channels):
             self.watermarks = {name: at for name, at in self.watermarks.items() if name in channels}
             self.idle &= self.watermarks.keys()
@@ -54,9 +55,9 @@ class InputGate:
 
     @staticmethod
     def redistribute(snapshots: list[list[Any]], renamed: Callable[[str], list[str]]) -> list[Any]:
-        """One snapshot for the gates of an operator's slots, which at the end of a micro-batch
-        agree. ``renamed`` gives the channels that a channel becomes; where several become one, it
-        stands at the earliest of those that are not idle."""
+        """One snapshot for all slots of an operator after the job was rescaled, made of the
+        snapshots of the slots before. ``renamed`` gives the channels that a channel becomes. Where
+        several channels become one, it stands at the earliest of those that are not idle."""
         found: dict[str, list[tuple[bool, int]]] = {}
         behind: set[str] = set()
         for _, stands, idle, late in snapshots:
@@ -170,8 +171,9 @@ class InputGate:
 
 
 def _rank(channel: str) -> tuple[str, int, str]:
-    """Channels of one sender go by the number of its slot: what is in one place, as the timers of
-    one moment are, comes in the order of key groups, since each slot owns a range of them."""
+    """The order in which channels are merged that have records in the same place. Channels of one
+    sender come by the number of its slot. Each slot owns a range of key groups, so what the timers
+    of several keys emit for one moment comes in the order of key groups."""
     sender, _, name = channel.rpartition("@")
     return sender, len(name) if name.isdecimal() else 0, name
 

@@ -51,7 +51,8 @@ class PairContext(JoinContext):
 
 
 class Cleaning:
-    """Stands in for the user's function where the keyed machinery calls it: timers clean up."""
+    """Stands where the keyed operator expects the user's function. Its ``on_timer`` removes
+    elements that no partner can come for any more."""
 
     def __init__(self, function: ProcessJoinFunction, on_timer: Callable[[int, Any], None]) -> None:
         self.function = function
@@ -154,7 +155,7 @@ class IntervalJoinOperator(KeyedFunctionOperator):
         self._timers.register_event_time_timer(until)
 
     def _clean(self, timestamp: int, context: Any) -> None:
-        """No partner can come any more for what was to be kept until ``timestamp``."""
+        """Remove what was kept until ``timestamp``: no partner can come for it any more."""
         for buffer, stamp in (
             (self._left, timestamp - max(0, self._upper)),
             (self._right, timestamp + min(0, self._lower)),

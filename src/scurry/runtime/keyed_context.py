@@ -73,7 +73,7 @@ class KeyedContext(TimerContext):
         self._own: Callable[[Any], Any] = own
 
     def collect(self, output: Emissions) -> Emissions:
-        """Have what the next calls send to side outputs collected in ``output``."""
+        """Collect in ``output`` what functions send to side outputs from now on."""
         self._values = output.values
         return output
 

@@ -142,7 +142,7 @@ class MetricRegistry:
         return held
 
     def report(self) -> list[Line]:
-        """What there is to tell about this micro-batch."""
+        """What changed since the last report, of all metrics."""
         lines: list[Line] = []
         for (uid, name), (spec, metric) in self._metrics.items():
             try:

@@ -116,7 +116,8 @@ class Operator:
                 raise self.failed(failure) from failure
 
     def begin(self, watermark: int) -> None:
-        """A micro-batch starts, at this watermark."""
+        """Called for the head of a chain at the start of a micro-batch, with the watermark at the
+        end of the last one."""
 
     def process(self, batch: Batch, port: int = 0) -> None:
         """Handle records, in order."""
@@ -127,15 +128,16 @@ class Operator:
         raise AssertionError(f"{type(self).__name__} has one input only")
 
     def process_combined(self, blobs: Sequence[bytes]) -> int:
-        """Handle what was combined on its way here, at the beginning of a micro-batch; returns how
-        many records that stands for."""
+        """Handle partials that records were combined into on their way here. Called at the start of
+        a micro-batch; returns how many records they stand for."""
         raise AssertionError(f"{type(self).__name__} takes single records only")
 
     def advance(self, watermark: int) -> None:
-        """The watermark at the end of this micro-batch's input."""
+        """Called for the head of a chain after the last record of a micro-batch, with the watermark
+        at the end of the input."""
 
     def flush(self) -> bool:
-        """Emit what was held back of the current channel; True if there was anything."""
+        """Emit the results of the current channel that were held back; True if there were any."""
         return False
 
     def finish(self) -> None:
@@ -151,7 +153,7 @@ class Operator:
                 consumer(batch)
 
     def emit_side(self, tag: str, batch: Batch) -> None:
-        """Send records to a side output; nobody may be listening."""
+        """Send records to the side output ``tag``; if nothing reads it, they are dropped."""
         for consumer in self._side.get(tag, ()):
             consumer(batch)
 
@@ -189,7 +191,7 @@ class Operator:
 
 
 def by_port(ports: Longs, first: T, second: T) -> list[T]:
-    """For each record what belongs to its input."""
+    """``first`` for each record of the first input, ``second`` for each of the second."""
     if not ports.any():
         return [first] * len(ports)
     return [second if port else first for port in ports.tolist()]

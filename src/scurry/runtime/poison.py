@@ -32,7 +32,8 @@ class PoisonGuard:
         self._context = context
 
     def as_it_came(self, element: Any) -> Any:
-        """What goes into the letter if user code, which may change ``element``, fails on it."""
+        """A copy of ``element`` if user code could change it, for the dead letter in case user code
+        fails on it."""
         try:
             return self._context.handover.own(element)
         except TypeMismatchError:
@@ -46,7 +47,8 @@ class PoisonGuard:
         key: Any = None,
         window: Any = None,
     ) -> DeadLetter:
-        """The letter for an element; raises ``failure`` if it is none of the element's."""
+        """The dead letter for ``element``; raises ``failure`` if that is not the element's
+        fault."""
         if isinstance(failure, NOT_POISON):
             raise failure
         spec = self._spec

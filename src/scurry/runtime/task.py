@@ -140,8 +140,8 @@ class Task:
                     self._trace(operator.spec, head, onward)
 
     def start_channel(self, head: str, place: str) -> None:
-        """What is routed from now on stems from ``head``, and belongs to the channels of ``place``,
-        to which one may return until they are finished."""
+        """Make ``place`` the current place of ``head``: what is routed from now on belongs to the
+        channels from there. One may return to a place until its channels are finished."""
         self.context.channel = place
         for router, _ in self._heads[head].exits:
             router.start(place)
@@ -164,7 +164,8 @@ class Task:
             pass
 
     def finish_channel(self, head: str, mark: Mark) -> Iterator[Envelope]:
-        """The current channels of ``head`` are complete, and ``mark`` is how far it has come."""
+        """Finish the current channels of ``head``, which have no more records in this micro-batch;
+        ``mark`` is the mark of the head."""
         reached = self._heads[head]
         marks = {strategy.spec.uid: strategy.mark() for strategy in reached.strategies}
         for router, strategy in reached.exits:
@@ -175,7 +176,7 @@ class Task:
                 yield from router.finish(marks[strategy.spec.uid])
 
     def finish(self) -> Iterator[Envelope]:
-        """The micro-batch is over: what the driver must know."""
+        """End the micro-batch for all operators, and yield the commit messages of sinks."""
         index = self.context.place.index
         for operator in self.operators.values():
             operator.finish()

@@ -77,7 +77,7 @@ class TimerQueue:
                 self.next_due = min(self.next_due, self._ahead[-1][0][0])
 
     def _where(self, key: Any) -> bytes:
-        """Where ``key`` lives, worked out once."""
+        """The bytes that stand for ``key`` in addresses, computed once."""
         where = address(key, self._max_parallelism)
         if len(where) > _LONG_ADDRESS:
             where = where[:2] + b"#" + hashlib.blake2b(where, digest_size=32).digest()
@@ -161,7 +161,7 @@ class TimerQueue:
             self._addresses.clear()
 
     def forget(self) -> None:
-        """Nothing that was read may be trusted any more."""
+        """Drop all that is in memory, because the store may have changed."""
         for held in (self._heap, self._set, self._gone, self._ahead):
             held.clear()
         self._begun = False

@@ -46,13 +46,13 @@ class OperatorRecord(msgspec.Struct):
     stages: list[int] = []
 
     def add(self, stage: int, states: Mapping[str, str]) -> None:
-        """States of this operator have been written, in slots of ``stage``."""
+        """Note that states of this operator have been written to, in slots of ``stage``."""
         self.states.update(states)
         if stage not in self.stages:
             self.stages = sorted([*self.stages, stage])
 
     def forget(self, stages: set[int]) -> None:
-        """What lay in ``stages`` is gone."""
+        """Note that the states in ``stages`` were dropped."""
         self.stages = [stage for stage in self.stages if stage not in stages]
         if not self.stages:
             self.states = {}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from scurry.common.serializer import TypeSerializer
 from scurry.common.windows import MergeCallback
 from scurry.functions.contexts import RuntimeContext
 from scurry.windowing.triggers import Trigger
 
-T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
 W = TypeVar("W")
 
 
@@ -27,17 +27,24 @@ class WindowAssignerContext(ABC):
         """The operator's context: state asked for here is state of the current key."""
 
 
-class WindowAssigner(ABC, Generic[T, W]):
+# Within a class its own names hide those of the module, so the class takes these.
+_Context: TypeAlias = WindowAssignerContext
+_Callback: TypeAlias = MergeCallback
+
+
+class WindowAssigner(ABC, Generic[T_contra, W]):
     """Assigns elements to windows."""
 
-    WindowAssignerContext = WindowAssignerContext
+    WindowAssignerContext: TypeAlias = _Context
 
     @abstractmethod
-    def assign_windows(self, element: T, timestamp: int, context: Any) -> Collection[W]:
+    def assign_windows(
+        self, element: T_contra, timestamp: int, context: WindowAssignerContext
+    ) -> Collection[W]:
         """Called for each element: the windows it belongs to."""
 
     @abstractmethod
-    def get_default_trigger(self, env: Any) -> Trigger[T, W]:
+    def get_default_trigger(self, env: Any) -> Trigger[T_contra, W]:
         """The trigger of windows for which the program names none."""
 
     @abstractmethod
@@ -50,12 +57,12 @@ class WindowAssigner(ABC, Generic[T, W]):
         """Whether windows end by the watermark, else by processing time."""
 
 
-class MergingWindowAssigner(WindowAssigner[T, W]):
+class MergingWindowAssigner(WindowAssigner[T_contra, W]):
     """An assigner whose windows may merge, such as sessions."""
 
-    MergeCallback = MergeCallback
+    MergeCallback: TypeAlias = _Callback
 
     @abstractmethod
-    def merge_windows(self, windows: Iterable[W], callback: Any) -> None:
+    def merge_windows(self, windows: Iterable[W], callback: MergeCallback[W]) -> None:
         """Called with all windows of a key when one is added: call ``callback.merge`` for each
         group that becomes one window."""

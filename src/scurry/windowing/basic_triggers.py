@@ -6,21 +6,22 @@ from collections.abc import Callable
 from typing import Any
 
 from scurry.common.errors import ProgramError
+from scurry.common.windows import Window
 from scurry.state.states import ReducingStateDescriptor, ValueStateDescriptor
-from scurry.windowing.triggers import Trigger, TriggerResult
+from scurry.windowing.triggers import OnMergeContext, Trigger, TriggerContext, TriggerResult
 
 CONTINUE, FIRE = TriggerResult.CONTINUE, TriggerResult.FIRE
 FIRE_AND_PURGE, PURGE = TriggerResult.FIRE_AND_PURGE, TriggerResult.PURGE
 
 
-def whole_number(what: str, value: Any) -> int:
+def whole_number(what: str, value: object) -> int:
     """``value``, if it is a whole number from 1 on."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ProgramError(f"{what} must be a whole number from 1 on, got {value!r}.")
     return value
 
 
-class EventTimeTrigger(Trigger[Any, Any]):
+class EventTimeTrigger(Trigger[object, Window]):
     """Fires once the watermark passes the end of the window, and at each late element after it."""
 
     @staticmethod
@@ -28,31 +29,33 @@ class EventTimeTrigger(Trigger[Any, Any]):
         """The trigger."""
         return EventTimeTrigger()
 
-    def on_element(self, element: Any, timestamp: int, window: Any, ctx: Any) -> TriggerResult:
+    def on_element(
+        self, element: object, timestamp: int, window: Window, ctx: TriggerContext
+    ) -> TriggerResult:
         if window.max_timestamp() <= ctx.get_current_watermark():
             return FIRE
         ctx.register_event_time_timer(window.max_timestamp())
         return CONTINUE
 
-    def on_processing_time(self, time: int, window: Any, ctx: Any) -> TriggerResult:
+    def on_processing_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
         return CONTINUE
 
-    def on_event_time(self, time: int, window: Any, ctx: Any) -> TriggerResult:
+    def on_event_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
         return FIRE if time == window.max_timestamp() else CONTINUE
 
     def can_merge(self) -> bool:
         return True
 
-    def on_merge(self, window: Any, ctx: Any) -> None:
+    def on_merge(self, window: Window, ctx: OnMergeContext) -> None:
         # a window that is already past is fired by the element that caused the merge
         if window.max_timestamp() > ctx.get_current_watermark():
             ctx.register_event_time_timer(window.max_timestamp())
 
-    def clear(self, window: Any, ctx: Any) -> None:
+    def clear(self, window: Window, ctx: TriggerContext) -> None:
         ctx.delete_event_time_timer(window.max_timestamp())
 
 
-class ProcessingTimeTrigger(Trigger[Any, Any]):
+class ProcessingTimeTrigger(Trigger[object, Window]):
     """Fires once processing time passes the end of the window."""
 
     @staticmethod
@@ -60,34 +63,36 @@ class ProcessingTimeTrigger(Trigger[Any, Any]):
         """The trigger."""
         return ProcessingTimeTrigger()
 
-    def on_element(self, element: Any, timestamp: int, window: Any, ctx: Any) -> TriggerResult:
+    def on_element(
+        self, element: object, timestamp: int, window: Window, ctx: TriggerContext
+    ) -> TriggerResult:
         ctx.register_processing_time_timer(window.max_timestamp())
         return CONTINUE
 
-    def on_processing_time(self, time: int, window: Any, ctx: Any) -> TriggerResult:
+    def on_processing_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
         return FIRE
 
-    def on_event_time(self, time: int, window: Any, ctx: Any) -> TriggerResult:
+    def on_event_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
         return CONTINUE
 
     def can_merge(self) -> bool:
         return True
 
-    def on_merge(self, window: Any, ctx: Any) -> None:
+    def on_merge(self, window: Window, ctx: OnMergeContext) -> None:
         if window.max_timestamp() > ctx.get_current_processing_time():
             ctx.register_processing_time_timer(window.max_timestamp())
 
-    def clear(self, window: Any, ctx: Any) -> None:
+    def clear(self, window: Window, ctx: TriggerContext) -> None:
         ctx.delete_processing_time_timer(window.max_timestamp())
 
 
-class ElementTrigger(Trigger[Any, Any]):
+class ElementTrigger(Trigger[object, Window]):
     """A trigger that only elements can fire: it has no timers."""
 
-    def on_processing_time(self, time: int, window: Any, ctx: Any) -> TriggerResult:
+    def on_processing_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
         return CONTINUE
 
-    def on_event_time(self, time: int, window: Any, ctx: Any) -> TriggerResult:
+    def on_event_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
         return CONTINUE
 
 
@@ -107,10 +112,12 @@ class CountTrigger(ElementTrigger):
         """The trigger for that many elements."""
         return CountTrigger(window_size)
 
-    def on_element(self, element: Any, timestamp: int, window: Any, ctx: Any) -> TriggerResult:
+    def on_element(
+        self, element: object, timestamp: int, window: Window, ctx: TriggerContext
+    ) -> TriggerResult:
         count = ctx.get_partitioned_state(self._count)
         count.add(1)
-        if count.get() < self.window_size:
+        if (count.get() or 0) < self.window_size:
             return CONTINUE
         count.clear()
         return FIRE
@@ -118,10 +125,10 @@ class CountTrigger(ElementTrigger):
     def can_merge(self) -> bool:
         return True
 
-    def on_merge(self, window: Any, ctx: Any) -> None:
+    def on_merge(self, window: Window, ctx: OnMergeContext) -> None:
         ctx.merge_partitioned_state(self._count)
 
-    def clear(self, window: Any, ctx: Any) -> None:
+    def clear(self, window: Window, ctx: TriggerContext) -> None:
         ctx.get_partitioned_state(self._count).clear()
 
 
@@ -147,7 +154,9 @@ class DeltaTrigger(ElementTrigger):
             )
         return DeltaTrigger(threshold, delta_function)
 
-    def on_element(self, element: Any, timestamp: int, window: Any, ctx: Any) -> TriggerResult:
+    def on_element(
+        self, element: object, timestamp: int, window: Window, ctx: TriggerContext
+    ) -> TriggerResult:
         last = ctx.get_partitioned_state(self._last)
         held = last.value()
         if held is None:
@@ -158,30 +167,32 @@ class DeltaTrigger(ElementTrigger):
         last.update((element,))
         return FIRE
 
-    def on_merge(self, window: Any, ctx: Any) -> None:
+    def on_merge(self, window: Window, ctx: OnMergeContext) -> None:
         """Never called: which of the merged windows' elements counts would be a guess."""
 
-    def clear(self, window: Any, ctx: Any) -> None:
+    def clear(self, window: Window, ctx: TriggerContext) -> None:
         ctx.get_partitioned_state(self._last).clear()
 
 
 class NeverTrigger(ElementTrigger):
     """Never fires: the default of global windows."""
 
-    def on_element(self, element: Any, timestamp: int, window: Any, ctx: Any) -> TriggerResult:
+    def on_element(
+        self, element: object, timestamp: int, window: Window, ctx: TriggerContext
+    ) -> TriggerResult:
         return CONTINUE
 
     def can_merge(self) -> bool:
         return True
 
-    def on_merge(self, window: Any, ctx: Any) -> None:
+    def on_merge(self, window: Window, ctx: OnMergeContext) -> None:
         """Nothing to bring together."""
 
-    def clear(self, window: Any, ctx: Any) -> None:
+    def clear(self, window: Window, ctx: TriggerContext) -> None:
         """Nothing to clear."""
 
 
-class PurgingTrigger(Trigger[Any, Any]):
+class PurgingTrigger(Trigger[object, Window]):
     """Fires when another trigger does, and drops the window's contents each time."""
 
     def __init__(self, nested_trigger: Trigger[Any, Any]) -> None:
@@ -194,22 +205,24 @@ class PurgingTrigger(Trigger[Any, Any]):
         """``nested_trigger``, purging."""
         return PurgingTrigger(nested_trigger)
 
-    def on_element(self, element: Any, timestamp: int, window: Any, ctx: Any) -> TriggerResult:
+    def on_element(
+        self, element: object, timestamp: int, window: Window, ctx: TriggerContext
+    ) -> TriggerResult:
         return _purging(self.nested_trigger.on_element(element, timestamp, window, ctx))
 
-    def on_event_time(self, time: int, window: Any, ctx: Any) -> TriggerResult:
+    def on_event_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
         return _purging(self.nested_trigger.on_event_time(time, window, ctx))
 
-    def on_processing_time(self, time: int, window: Any, ctx: Any) -> TriggerResult:
+    def on_processing_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
         return _purging(self.nested_trigger.on_processing_time(time, window, ctx))
 
     def can_merge(self) -> bool:
         return self.nested_trigger.can_merge()
 
-    def on_merge(self, window: Any, ctx: Any) -> None:
+    def on_merge(self, window: Window, ctx: OnMergeContext) -> None:
         self.nested_trigger.on_merge(window, ctx)
 
-    def clear(self, window: Any, ctx: Any) -> None:
+    def clear(self, window: Window, ctx: TriggerContext) -> None:
         self.nested_trigger.clear(window, ctx)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from scurry.common.errors import ProgramError
 from scurry.common.time import TimeSpan, milliseconds_of
 from scurry.windowing.basic_triggers import whole_number
-from scurry.windowing.conditions import Condition, Moment, OrFinally, needed
+from scurry.windowing.conditions import Condition, Moment, OrFinally, S, needed
 
 __all__ = [
     "AfterAll",
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-class AfterCount(Condition):
+class AfterCount(Condition[int]):
     """After so many elements."""
 
     def __init__(self, count: int) -> None:
@@ -47,7 +47,7 @@ class AfterCount(Condition):
         return one + other
 
 
-class AfterProcessingTime(Condition):
+class AfterProcessingTime(Condition[tuple[int | None]]):
     """So long after the first element, by the clock on the wall."""
 
     def __init__(self, delay: TimeSpan | int) -> None:
@@ -75,18 +75,20 @@ class AfterProcessingTime(Condition):
         return state[0]
 
 
-class AfterWatermark(Condition):
+class AfterWatermark(Condition[tuple[bool, Any]]):
     """Once the watermark passes the end of the window; before that by ``early``, again and again,
     and after it by ``late``, again and again. Without ``late`` the window is closed then."""
 
-    def __init__(self, early: Condition | None = None, late: Condition | None = None) -> None:
+    def __init__(
+        self, early: Condition[Any] | None = None, late: Condition[Any] | None = None
+    ) -> None:
         self.early = optional(early)
         self.late = optional(late)
 
     def initial(self) -> tuple[bool, Any]:
         return False, None if self.early is None else self.early.initial()
 
-    def _part(self, state: tuple[bool, Any]) -> Condition | None:
+    def _part(self, state: tuple[bool, Any]) -> Condition[Any] | None:
         return self.late if state[0] else self.early
 
     def seen(self, state: tuple[bool, Any], at: Moment) -> tuple[bool, Any]:
@@ -118,34 +120,34 @@ class AfterWatermark(Condition):
         return None if part is None else part.due(state[1])
 
 
-class Repeatedly(Condition):
+class Repeatedly(Condition[S]):
     """A condition, started anew whenever it has finished."""
 
-    def __init__(self, condition: Condition) -> None:
-        self.condition = needed(condition)
+    def __init__(self, condition: Condition[S]) -> None:
+        self.condition: Condition[S] = needed(condition)
 
-    def initial(self) -> Any:
+    def initial(self) -> S:
         return self.condition.initial()
 
-    def seen(self, state: Any, at: Moment) -> Any:
+    def seen(self, state: S, at: Moment) -> S:
         return self.condition.seen(state, at)
 
-    def ready(self, state: Any, at: Moment) -> bool:
+    def ready(self, state: S, at: Moment) -> bool:
         return self.condition.ready(state, at)
 
-    def fired(self, state: Any, at: Moment) -> tuple[Any, bool]:
+    def fired(self, state: S, at: Moment) -> tuple[S, bool]:
         after, finished = self.condition.fired(state, at)
         return self.condition.initial() if finished else after, False
 
-    def merged(self, one: Any, other: Any) -> Any:
+    def merged(self, one: S, other: S) -> S:
         return self.condition.merged(one, other)
 
-    def due(self, state: Any) -> int | None:
+    def due(self, state: S) -> int | None:
         return self.condition.due(state)
 
 
-class _Several(Condition):
-    def __init__(self, *conditions: Condition) -> None:
+class _Several(Condition[tuple[Any, ...]]):
+    def __init__(self, *conditions: Condition[Any]) -> None:
         if not conditions:
             raise ProgramError(f"{type(self).__name__} needs at least one condition.")
         self.conditions = tuple(needed(condition) for condition in conditions)
@@ -153,7 +155,7 @@ class _Several(Condition):
     def initial(self) -> tuple[Any, ...]:
         return tuple(condition.initial() for condition in self.conditions)
 
-    def _pairs(self, state: tuple[Any, ...]) -> list[tuple[Condition, Any]]:
+    def _pairs(self, state: tuple[Any, ...]) -> list[tuple[Condition[Any], Any]]:
         return list(zip(self.conditions, state, strict=True))
 
     def seen(self, state: tuple[Any, ...], at: Moment) -> tuple[Any, ...]:
@@ -220,10 +222,10 @@ class AfterEach(_Several):
     def due(self, state: tuple[Any, ...]) -> int | None:
         return self._now(state).due(state[1])
 
-    def _now(self, state: tuple[Any, ...]) -> Condition:
+    def _now(self, state: tuple[Any, ...]) -> Condition[Any]:
         number: int = state[0]
         return self.conditions[number]
 
 
-def optional(given: Any) -> Condition | None:
+def optional(given: object) -> Condition[Any] | None:
     return None if given is None else needed(given)

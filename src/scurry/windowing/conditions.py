@@ -8,14 +8,17 @@ closed: it takes no more elements, and those that still come are treated as late
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from scurry.common.errors import ProgramError
-from scurry.state.states import ReducingStateDescriptor
+from scurry.common.windows import Window
+from scurry.state.states import ReducingState, ReducingStateDescriptor
 from scurry.windowing.basic_triggers import CONTINUE, FIRE
-from scurry.windowing.triggers import Trigger, TriggerResult
+from scurry.windowing.triggers import OnMergeContext, Trigger, TriggerContext, TriggerResult
 
 _FINISHED = "finished"
+#: What a condition remembers of a window.
+S = TypeVar("S")
 
 
 class Moment(NamedTuple):
@@ -26,39 +29,39 @@ class Moment(NamedTuple):
     end: int
 
 
-class Condition(Trigger[Any, Any]):
+class Condition(Trigger[object, Window], Generic[S]):
     """A trigger that can be part of others. Subclasses say what they remember and when they are
     ready; this class keeps it in the window's state."""
 
     @abstractmethod
-    def initial(self) -> Any:
+    def initial(self) -> S:
         """What is remembered of a window that has just begun."""
 
     @abstractmethod
-    def seen(self, state: Any, at: Moment) -> Any:
+    def seen(self, state: S, at: Moment) -> S:
         """What is remembered after another element."""
 
     @abstractmethod
-    def ready(self, state: Any, at: Moment) -> bool:
+    def ready(self, state: S, at: Moment) -> bool:
         """Whether it is time to fire."""
 
     @abstractmethod
-    def fired(self, state: Any, at: Moment) -> tuple[Any, bool]:
+    def fired(self, state: S, at: Moment) -> tuple[S, bool]:
         """What is remembered after firing, and whether the condition is finished."""
 
     @abstractmethod
-    def merged(self, one: Any, other: Any) -> Any:
+    def merged(self, one: S, other: S) -> S:
         """What is remembered of two windows that have become one."""
 
-    def due(self, state: Any) -> int | None:
+    def due(self, state: S) -> int | None:
         """The processing time at which to ask again, None if only events can change anything."""
         return None
 
-    def or_finally(self, until: Condition) -> OrFinally:
+    def or_finally(self, until: Condition[Any]) -> OrFinally:
         """This condition, until another is met: that fires a last time."""
         return OrFinally(self, until)
 
-    def is_closed(self, ctx: Any) -> bool:
+    def is_closed(self, ctx: TriggerContext) -> bool:
         """Whether the window in ``ctx`` takes no more elements."""
         return bool(ctx.get_partitioned_state(self._state).get() == _FINISHED)
 
@@ -66,7 +69,9 @@ class Condition(Trigger[Any, Any]):
     def _state(self) -> ReducingStateDescriptor:
         return ReducingStateDescriptor("trigger-condition", _Join(self))
 
-    def on_element(self, element: Any, timestamp: int, window: Any, ctx: Any) -> TriggerResult:
+    def on_element(
+        self, element: object, timestamp: int, window: Window, ctx: TriggerContext
+    ) -> TriggerResult:
         held = ctx.get_partitioned_state(self._state)
         state, at = held.get(), _moment(window, ctx)
         if at.end > at.watermark:
@@ -74,46 +79,48 @@ class Condition(Trigger[Any, Any]):
         state = self.seen(self.initial() if state is None else state, at)
         return self._decide(state, at, held, ctx)
 
-    def on_event_time(self, time: int, window: Any, ctx: Any) -> TriggerResult:
+    def on_event_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
         return self._ask(window, ctx)
 
-    def on_processing_time(self, time: int, window: Any, ctx: Any) -> TriggerResult:
+    def on_processing_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
         return self._ask(window, ctx)
 
-    def _ask(self, window: Any, ctx: Any) -> TriggerResult:
+    def _ask(self, window: Window, ctx: TriggerContext) -> TriggerResult:
         held = ctx.get_partitioned_state(self._state)
         state = held.get()
         if state is None or state == _FINISHED:
             return CONTINUE
         return self._decide(state, _moment(window, ctx), held, ctx)
 
-    def _decide(self, state: Any, at: Moment, held: Any, ctx: Any) -> TriggerResult:
-        fires = self.ready(state, at)
+    def _decide(
+        self, state: S, at: Moment, held: ReducingState[Any], ctx: TriggerContext
+    ) -> TriggerResult:
+        fires, finished = self.ready(state, at), False
         if fires:
             state, finished = self.fired(state, at)
-            state = _FINISHED if finished else state
         held.clear()
-        held.add(state)
-        self._set_timer(state, at, ctx)
+        held.add(_FINISHED if finished else state)
+        if not finished:
+            self._set_timer(state, at, ctx)
         return FIRE if fires else CONTINUE
 
-    def _set_timer(self, state: Any, at: Moment, ctx: Any) -> None:
-        due = None if state == _FINISHED else self.due(state)
+    def _set_timer(self, state: S, at: Moment, ctx: TriggerContext) -> None:
+        due = self.due(state)
         if due is not None and due > at.now:
             ctx.register_processing_time_timer(due)
 
     def can_merge(self) -> bool:
         return True
 
-    def on_merge(self, window: Any, ctx: Any) -> None:
+    def on_merge(self, window: Window, ctx: OnMergeContext) -> None:
         ctx.merge_partitioned_state(self._state)
         state, at = ctx.get_partitioned_state(self._state).get(), _moment(window, ctx)
         if at.end > at.watermark:
             ctx.register_event_time_timer(at.end)
-        if state is not None:
+        if state is not None and state != _FINISHED:
             self._set_timer(state, at, ctx)
 
-    def clear(self, window: Any, ctx: Any) -> None:
+    def clear(self, window: Window, ctx: TriggerContext) -> None:
         held = ctx.get_partitioned_state(self._state)
         state = held.get()
         ctx.delete_event_time_timer(window.max_timestamp())
@@ -137,7 +144,7 @@ class Condition(Trigger[Any, Any]):
 class _Join(NamedTuple):
     """Merges what is remembered of two windows; one that is not closed keeps both open."""
 
-    condition: Condition
+    condition: Condition[Any]
 
     def __call__(self, one: Any, other: Any) -> Any:
         if _FINISHED in (one, other):
@@ -145,16 +152,16 @@ class _Join(NamedTuple):
         return self.condition.merged(one, other)
 
 
-def _moment(window: Any, ctx: Any) -> Moment:
+def _moment(window: Window, ctx: TriggerContext) -> Moment:
     return Moment(
         ctx.get_current_watermark(), ctx.get_current_processing_time(), window.max_timestamp()
     )
 
 
-class OrFinally(Condition):
+class OrFinally(Condition[tuple[Any, Any]]):
     """A condition, until another is met: that fires a last time."""
 
-    def __init__(self, condition: Condition, until: Condition) -> None:
+    def __init__(self, condition: Condition[Any], until: Condition[Any]) -> None:
         self.condition = needed(condition)
         self.until = needed(until)
 
@@ -181,7 +188,7 @@ class OrFinally(Condition):
         return min((time for time in times if time is not None), default=None)
 
 
-def needed(given: Any) -> Condition:
+def needed(given: object) -> Condition[Any]:
     """``given``, if it can be part of a composed trigger."""
     if not isinstance(given, Condition):
         raise ProgramError(

@@ -7,30 +7,29 @@ least one when windows merge.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
 
 from scurry.common.errors import ProgramError
 from scurry.common.time import TimeSpan, milliseconds_of
-from scurry.common.windows import END_OF_TIME
+from scurry.common.windows import END_OF_TIME, Window
 from scurry.state.states import ReducingState, ReducingStateDescriptor
 from scurry.windowing.basic_triggers import CONTINUE, FIRE, whole_number
-from scurry.windowing.triggers import Trigger, TriggerResult
+from scurry.windowing.triggers import OnMergeContext, Trigger, TriggerContext, TriggerResult
 
 
-class ContinuousTrigger(Trigger[Any, Any]):
+class ContinuousTrigger(Trigger[object, Window]):
     """What the two clocks have in common."""
 
     def __init__(self, interval: int) -> None:
         self.interval = whole_number("The interval of a continuous trigger, in ms,", interval)
         self._next = ReducingStateDescriptor("trigger-next-firing", min)
 
-    def _ensure(self, time: int, window: Any, ctx: Any) -> None:
+    def _ensure(self, time: int, window: Window, ctx: TriggerContext) -> None:
         """Set the first firing of a window that has none."""
         held = ctx.get_partitioned_state(self._next)
         if held.get() is None:
             self.register_next_fire_timestamp(time - time % self.interval, window, ctx, held)
 
-    def _fired(self, time: int, window: Any, ctx: Any) -> TriggerResult:
+    def _fired(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
         held = ctx.get_partitioned_state(self._next)
         if held.get() != time:
             return CONTINUE
@@ -42,7 +41,11 @@ class ContinuousTrigger(Trigger[Any, Any]):
         return FIRE
 
     def register_next_fire_timestamp(
-        self, time: int, window: Any, ctx: Any, fire_timestamp_state: ReducingState[int]
+        self,
+        time: int,
+        window: Window,
+        ctx: TriggerContext,
+        fire_timestamp_state: ReducingState[int],
     ) -> None:
         """Set a timer one interval after ``time``, at the end of the window at the latest."""
         upcoming = min(time + self.interval, window.max_timestamp())
@@ -52,13 +55,13 @@ class ContinuousTrigger(Trigger[Any, Any]):
     def can_merge(self) -> bool:
         return True
 
-    def on_merge(self, window: Any, ctx: Any) -> None:
+    def on_merge(self, window: Window, ctx: OnMergeContext) -> None:
         ctx.merge_partitioned_state(self._next)
         upcoming = ctx.get_partitioned_state(self._next).get()
         if upcoming is not None:
             self._set(upcoming, ctx)
 
-    def clear(self, window: Any, ctx: Any) -> None:
+    def clear(self, window: Window, ctx: TriggerContext) -> None:
         held = ctx.get_partitioned_state(self._next)
         upcoming = held.get()
         if upcoming is not None:
@@ -66,11 +69,11 @@ class ContinuousTrigger(Trigger[Any, Any]):
             held.clear()
 
     @abstractmethod
-    def _set(self, time: int, ctx: Any) -> None:
+    def _set(self, time: int, ctx: TriggerContext) -> None:
         """Set a timer on this trigger's clock."""
 
     @abstractmethod
-    def _delete(self, time: int, ctx: Any) -> None:
+    def _delete(self, time: int, ctx: TriggerContext) -> None:
         """Delete a timer from this trigger's clock."""
 
 
@@ -82,25 +85,27 @@ class ContinuousEventTimeTrigger(ContinuousTrigger):
         """The trigger for that interval."""
         return ContinuousEventTimeTrigger(_interval(interval))
 
-    def on_element(self, element: Any, timestamp: int, window: Any, ctx: Any) -> TriggerResult:
+    def on_element(
+        self, element: object, timestamp: int, window: Window, ctx: TriggerContext
+    ) -> TriggerResult:
         if window.max_timestamp() <= ctx.get_current_watermark():
             return FIRE
         ctx.register_event_time_timer(window.max_timestamp())
         self._ensure(timestamp, window, ctx)
         return CONTINUE
 
-    def on_event_time(self, time: int, window: Any, ctx: Any) -> TriggerResult:
+    def on_event_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
         if time == window.max_timestamp():
             return FIRE
         return self._fired(time, window, ctx)
 
-    def on_processing_time(self, time: int, window: Any, ctx: Any) -> TriggerResult:
+    def on_processing_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
         return CONTINUE
 
-    def _set(self, time: int, ctx: Any) -> None:
+    def _set(self, time: int, ctx: TriggerContext) -> None:
         ctx.register_event_time_timer(time)
 
-    def _delete(self, time: int, ctx: Any) -> None:
+    def _delete(self, time: int, ctx: TriggerContext) -> None:
         ctx.delete_event_time_timer(time)
 
 
@@ -112,7 +117,9 @@ class ContinuousProcessingTimeTrigger(ContinuousTrigger):
         """The trigger for that interval."""
         return ContinuousProcessingTimeTrigger(_interval(interval))
 
-    def on_element(self, element: Any, timestamp: int, window: Any, ctx: Any) -> TriggerResult:
+    def on_element(
+        self, element: object, timestamp: int, window: Window, ctx: TriggerContext
+    ) -> TriggerResult:
         now = ctx.get_current_processing_time()
         upcoming = ctx.get_partitioned_state(self._next).get()
         if upcoming is not None and upcoming > now + self.interval:
@@ -121,20 +128,20 @@ class ContinuousProcessingTimeTrigger(ContinuousTrigger):
         self._ensure(now, window, ctx)
         return CONTINUE
 
-    def on_processing_time(self, time: int, window: Any, ctx: Any) -> TriggerResult:
+    def on_processing_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
         return self._fired(time, window, ctx)
 
-    def on_event_time(self, time: int, window: Any, ctx: Any) -> TriggerResult:
+    def on_event_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
         return CONTINUE
 
-    def _set(self, time: int, ctx: Any) -> None:
+    def _set(self, time: int, ctx: TriggerContext) -> None:
         ctx.register_processing_time_timer(time)
 
-    def _delete(self, time: int, ctx: Any) -> None:
+    def _delete(self, time: int, ctx: TriggerContext) -> None:
         ctx.delete_processing_time_timer(time)
 
 
-def _interval(span: Any) -> int:
+def _interval(span: TimeSpan) -> int:
     milliseconds = milliseconds_of(span)
     if milliseconds < 1:
         raise ProgramError(f"The interval of a continuous trigger must be at least 1 ms: {span!r}.")

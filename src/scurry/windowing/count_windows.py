@@ -16,7 +16,7 @@ from scurry.common.windows import (
     GlobalWindowSerializer,
 )
 from scurry.state.states import ValueStateDescriptor
-from scurry.windowing.assigners import WindowAssigner
+from scurry.windowing.assigners import WindowAssigner, WindowAssignerContext
 from scurry.windowing.basic_triggers import (
     CountTrigger,
     NeverTrigger,
@@ -26,7 +26,7 @@ from scurry.windowing.basic_triggers import (
 from scurry.windowing.triggers import Trigger
 
 
-class CountingAssigner(WindowAssigner[Any, CountWindow]):
+class CountingAssigner(WindowAssigner[object, CountWindow]):
     """What tumbling and sliding count windows have in common."""
 
     def __init__(self, window_size: int, window_slide: int) -> None:
@@ -34,7 +34,9 @@ class CountingAssigner(WindowAssigner[Any, CountWindow]):
         self.window_slide = whole_number("The slide of a count window", window_slide)
         self._seen = ValueStateDescriptor("count-window-elements")
 
-    def assign_windows(self, element: Any, timestamp: int, context: Any) -> list[CountWindow]:
+    def assign_windows(
+        self, element: object, timestamp: int, context: WindowAssignerContext
+    ) -> list[CountWindow]:
         seen = context.get_runtime_context().get_state(self._seen)
         number = seen.value() or 0
         seen.update(number + 1)
@@ -43,7 +45,7 @@ class CountingAssigner(WindowAssigner[Any, CountWindow]):
         first = max(0, (number - size) // slide + 1)
         return [CountWindow(at) for at in range(number // slide, first - 1, -1)]
 
-    def get_default_trigger(self, env: Any) -> Trigger[Any, CountWindow]:
+    def get_default_trigger(self, env: Any) -> Trigger[object, CountWindow]:
         return PurgingTrigger(CountTrigger(self.window_size))
 
     def get_window_serializer(self) -> TypeSerializer[CountWindow]:
@@ -83,7 +85,7 @@ class CountSlidingWindowAssigner(CountingAssigner):
         return f"CountSlidingWindowAssigner({self.window_size}, {self.window_slide})"
 
 
-class GlobalWindows(WindowAssigner[Any, GlobalWindow]):
+class GlobalWindows(WindowAssigner[object, GlobalWindow]):
     """One window for all elements of a key; it fires only by a trigger you choose."""
 
     def __init__(self) -> None:
@@ -94,10 +96,12 @@ class GlobalWindows(WindowAssigner[Any, GlobalWindow]):
         """The assigner."""
         return GlobalWindows()
 
-    def assign_windows(self, element: Any, timestamp: int, context: Any) -> list[GlobalWindow]:
+    def assign_windows(
+        self, element: object, timestamp: int, context: WindowAssignerContext
+    ) -> list[GlobalWindow]:
         return self._window
 
-    def get_default_trigger(self, env: Any) -> Trigger[Any, GlobalWindow]:
+    def get_default_trigger(self, env: Any) -> Trigger[object, GlobalWindow]:
         return NeverTrigger()
 
     def get_window_serializer(self) -> TypeSerializer[GlobalWindow]:

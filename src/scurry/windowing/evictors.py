@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from scurry.common.errors import ProgramError
 from scurry.common.time import TimeSpan, milliseconds_of
+from scurry.common.windows import Window
 from scurry.windowing.basic_triggers import whole_number
 
 
@@ -34,29 +35,36 @@ class EvictorContext(ABC):
         """The running watermark."""
 
 
-class Evictor(ABC):
+W_contra = TypeVar("W_contra", contravariant=True)
+
+
+# Within the class its own name hides that of the module.
+_Context: TypeAlias = EvictorContext
+
+
+class Evictor(ABC, Generic[W_contra]):
     """Takes elements out of a window that fires.
 
     Both methods get the window's elements in the order they arrived and return those that stay.
     They may also change the list in place and return None.
     """
 
-    EvictorContext = EvictorContext
+    EvictorContext: TypeAlias = _Context
 
     @abstractmethod
     def evict_before(
-        self, elements: list[TimestampedValue], size: int, window: Any, ctx: Any
+        self, elements: list[TimestampedValue], size: int, window: W_contra, ctx: EvictorContext
     ) -> list[TimestampedValue] | None:
         """Called before the window function."""
 
     @abstractmethod
     def evict_after(
-        self, elements: list[TimestampedValue], size: int, window: Any, ctx: Any
+        self, elements: list[TimestampedValue], size: int, window: W_contra, ctx: EvictorContext
     ) -> list[TimestampedValue] | None:
         """Called after the window function."""
 
 
-class _OneSided(Evictor):
+class _OneSided(Evictor[Window]):
     """Evicts before the function, or with ``do_evict_after`` after it."""
 
     def __init__(self, do_evict_after: bool) -> None:
@@ -66,12 +74,12 @@ class _OneSided(Evictor):
     def _keep(self, elements: list[TimestampedValue]) -> list[TimestampedValue]: ...
 
     def evict_before(
-        self, elements: list[TimestampedValue], size: int, window: Any, ctx: Any
+        self, elements: list[TimestampedValue], size: int, window: Window, ctx: EvictorContext
     ) -> list[TimestampedValue]:
         return elements if self._after else self._keep(elements)
 
     def evict_after(
-        self, elements: list[TimestampedValue], size: int, window: Any, ctx: Any
+        self, elements: list[TimestampedValue], size: int, window: Window, ctx: EvictorContext
     ) -> list[TimestampedValue]:
         return self._keep(elements) if self._after else elements
 

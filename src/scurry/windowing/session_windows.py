@@ -8,41 +8,50 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from scurry.common.errors import ProgramError, shorten
 from scurry.common.serializer import TypeSerializer
 from scurry.common.time import TimeSpan, milliseconds_of
-from scurry.common.windows import TimeWindow, TimeWindowSerializer
-from scurry.windowing.assigners import MergingWindowAssigner
+from scurry.common.windows import MergeCallback, TimeWindow, TimeWindowSerializer
+from scurry.windowing.assigners import MergingWindowAssigner, WindowAssignerContext
 from scurry.windowing.basic_triggers import EventTimeTrigger, ProcessingTimeTrigger
 from scurry.windowing.time_windows import bounded, event_timestamp
 from scurry.windowing.triggers import Trigger
 
+T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
 
-class SessionWindowTimeGapExtractor(ABC):
+
+class SessionWindowTimeGapExtractor(ABC, Generic[T_contra]):
     """Takes a session's gap from an element."""
 
     @abstractmethod
-    def extract(self, element: Any) -> int:
+    def extract(self, element: T_contra) -> int:
         """The time after ``element``, in milliseconds, for which its session stays open."""
 
 
-class SessionWindows(MergingWindowAssigner[Any, TimeWindow]):
+#: What decides about the gap after an element.
+Extractor: TypeAlias = SessionWindowTimeGapExtractor[T] | Callable[[T], int]
+
+
+class SessionWindows(MergingWindowAssigner[T_contra, TimeWindow]):
     """Sessions on either clock. They merge whenever they overlap or touch."""
 
     @abstractmethod
-    def gap_of(self, element: Any) -> int:
+    def gap_of(self, element: T_contra) -> int:
         """The gap after an element, in milliseconds."""
 
-    def merge_windows(self, windows: Iterable[TimeWindow], callback: Any) -> None:
+    def merge_windows(
+        self, windows: Iterable[TimeWindow], callback: MergeCallback[TimeWindow]
+    ) -> None:
         TimeWindow.merge_windows(windows, callback)
 
     def get_window_serializer(self) -> TypeSerializer[TimeWindow]:
         return TimeWindowSerializer()
 
 
-class _FixedGap(SessionWindows):
+class _FixedGap(SessionWindows[object]):
     def __init__(self, session_gap: int) -> None:
         if session_gap < 1:
             raise ProgramError(
@@ -50,21 +59,21 @@ class _FixedGap(SessionWindows):
             )
         self.session_gap = session_gap
 
-    def gap_of(self, element: Any) -> int:
+    def gap_of(self, element: object) -> int:
         return self.session_gap
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.session_gap} ms)"
 
 
-class _DynamicGap(SessionWindows):
+class _DynamicGap(SessionWindows[T_contra]):
     def __init__(
         self,
-        session_window_time_gap_extractor: SessionWindowTimeGapExtractor | Callable[[Any], int],
+        session_window_time_gap_extractor: Extractor[T_contra],
     ) -> None:
         given = session_window_time_gap_extractor
         if isinstance(given, SessionWindowTimeGapExtractor):
-            self._extract: Callable[[Any], int] = given.extract
+            self._extract: Callable[[T_contra], int] = given.extract
         elif callable(given):
             self._extract = given
         else:
@@ -73,7 +82,7 @@ class _DynamicGap(SessionWindows):
                 f"element, got {given!r}."
             )
 
-    def gap_of(self, element: Any) -> int:
+    def gap_of(self, element: T_contra) -> int:
         gap = self._extract(element)
         if not isinstance(gap, int) or isinstance(gap, bool) or gap < 1:
             raise ProgramError(
@@ -86,34 +95,35 @@ class _DynamicGap(SessionWindows):
         return f"{type(self).__name__}()"
 
 
-class _EventTime(SessionWindows):
-    def assign_windows(self, element: Any, timestamp: int, context: Any) -> list[TimeWindow]:
+class _EventTime(SessionWindows[T_contra]):
+    def assign_windows(
+        self, element: T_contra, timestamp: int, context: WindowAssignerContext
+    ) -> list[TimeWindow]:
         start = event_timestamp(timestamp, self)
         return [bounded(start, self.gap_of(element))]
 
-    def get_default_trigger(self, env: Any) -> Trigger[Any, TimeWindow]:
+    def get_default_trigger(self, env: Any) -> Trigger[T_contra, TimeWindow]:
         return EventTimeTrigger()
 
     def is_event_time(self) -> bool:
         return True
 
 
-class _ProcessingTime(SessionWindows):
-    def assign_windows(self, element: Any, timestamp: int, context: Any) -> list[TimeWindow]:
+class _ProcessingTime(SessionWindows[T_contra]):
+    def assign_windows(
+        self, element: T_contra, timestamp: int, context: WindowAssignerContext
+    ) -> list[TimeWindow]:
         start = context.get_current_processing_time()
         return [bounded(start, self.gap_of(element))]
 
-    def get_default_trigger(self, env: Any) -> Trigger[Any, TimeWindow]:
+    def get_default_trigger(self, env: Any) -> Trigger[T_contra, TimeWindow]:
         return ProcessingTimeTrigger()
 
     def is_event_time(self) -> bool:
         return False
 
 
-Extractor = SessionWindowTimeGapExtractor | Callable[[Any], int]
-
-
-class EventTimeSessionWindows(_FixedGap, _EventTime):
+class EventTimeSessionWindows(_FixedGap, _EventTime[object]):
     """Sessions of event time with a fixed gap."""
 
     @staticmethod
@@ -122,12 +132,12 @@ class EventTimeSessionWindows(_FixedGap, _EventTime):
         return EventTimeSessionWindows(milliseconds_of(size))
 
     @staticmethod
-    def with_dynamic_gap(extractor: Extractor) -> DynamicEventTimeSessionWindows:
+    def with_dynamic_gap(extractor: Extractor[Any]) -> DynamicEventTimeSessionWindows[Any]:
         """Sessions whose gap each element decides."""
         return DynamicEventTimeSessionWindows(extractor)
 
 
-class ProcessingTimeSessionWindows(_FixedGap, _ProcessingTime):
+class ProcessingTimeSessionWindows(_FixedGap, _ProcessingTime[object]):
     """Sessions of processing time with a fixed gap."""
 
     @staticmethod
@@ -136,24 +146,24 @@ class ProcessingTimeSessionWindows(_FixedGap, _ProcessingTime):
         return ProcessingTimeSessionWindows(milliseconds_of(size))
 
     @staticmethod
-    def with_dynamic_gap(extractor: Extractor) -> DynamicProcessingTimeSessionWindows:
+    def with_dynamic_gap(extractor: Extractor[Any]) -> DynamicProcessingTimeSessionWindows[Any]:
         """Sessions whose gap each element decides."""
         return DynamicProcessingTimeSessionWindows(extractor)
 
 
-class DynamicEventTimeSessionWindows(_DynamicGap, _EventTime):
+class DynamicEventTimeSessionWindows(_DynamicGap[T_contra], _EventTime[T_contra]):
     """Sessions of event time whose gap each element decides."""
 
     @staticmethod
-    def with_dynamic_gap(extractor: Extractor) -> DynamicEventTimeSessionWindows:
+    def with_dynamic_gap(extractor: Extractor[Any]) -> DynamicEventTimeSessionWindows[Any]:
         """Sessions with the gap that ``extractor`` returns."""
         return DynamicEventTimeSessionWindows(extractor)
 
 
-class DynamicProcessingTimeSessionWindows(_DynamicGap, _ProcessingTime):
+class DynamicProcessingTimeSessionWindows(_DynamicGap[T_contra], _ProcessingTime[T_contra]):
     """Sessions of processing time whose gap each element decides."""
 
     @staticmethod
-    def with_dynamic_gap(extractor: Extractor) -> DynamicProcessingTimeSessionWindows:
+    def with_dynamic_gap(extractor: Extractor[Any]) -> DynamicProcessingTimeSessionWindows[Any]:
         """Sessions with the gap that ``extractor`` returns."""
         return DynamicProcessingTimeSessionWindows(extractor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from scurry.common.windows import END_OF_TIME
+from scurry.common.windows import END_OF_TIME, Window
 from scurry.functions.output_tag import OutputTag
 from scurry.functions.panes import AccumulationMode
 from scurry.functions.transforms import AggregateFunction, Function, ReduceFunction
@@ -29,7 +29,7 @@ class WindowSpec:
     assigner: WindowAssigner[Any, Any]
     trigger: Trigger[Any, Any]
     keyed: bool
-    evictor: Evictor | None = None
+    evictor: Evictor[Any] | None = None
     #: how long after its end a window still takes elements, in milliseconds
     allowed_lateness: int = 0
     late_tag: OutputTag | None = None
@@ -81,9 +81,9 @@ class WindowSpec:
             return kind is EventTimeTrigger and self.allowed_lateness == 0
         return kind is ProcessingTimeTrigger
 
-    def cleanup_time(self, window: Any) -> int:
+    def cleanup_time(self, window: Window) -> int:
         """When a window ends for good: state is dropped, elements are late from then on."""
-        end: int = window.max_timestamp()
+        end = window.max_timestamp()
         if self.assigner.is_event_time():
             end += self.allowed_lateness
         return min(end, END_OF_TIME)

@@ -11,7 +11,7 @@ from scurry.common.errors import ProgramError
 from scurry.common.serializer import TypeSerializer
 from scurry.common.time import TimeSpan, milliseconds_of
 from scurry.common.windows import END_OF_TIME, TimeWindow, TimeWindowSerializer
-from scurry.windowing.assigners import WindowAssigner
+from scurry.windowing.assigners import WindowAssigner, WindowAssignerContext
 from scurry.windowing.basic_triggers import EventTimeTrigger, ProcessingTimeTrigger
 from scurry.windowing.triggers import Trigger
 
@@ -19,7 +19,7 @@ from scurry.windowing.triggers import Trigger
 NO_TIMESTAMP = -(1 << 63)
 
 
-class AlignedWindows(WindowAssigner[Any, TimeWindow]):
+class AlignedWindows(WindowAssigner[object, TimeWindow]):
     """Windows of ``size`` ms, one starting every ``slide`` ms, shifted by ``offset`` ms."""
 
     def __init__(self, size: int, slide: int, offset: int) -> None:
@@ -72,10 +72,12 @@ def event_timestamp(timestamp: int, assigner: object) -> int:
 class EventTimeAligned(AlignedWindows):
     """Aligned windows that follow the elements' timestamps."""
 
-    def assign_windows(self, element: Any, timestamp: int, context: Any) -> list[TimeWindow]:
+    def assign_windows(
+        self, element: object, timestamp: int, context: WindowAssignerContext
+    ) -> list[TimeWindow]:
         return self.windows_at(event_timestamp(timestamp, self))
 
-    def get_default_trigger(self, env: Any) -> Trigger[Any, TimeWindow]:
+    def get_default_trigger(self, env: Any) -> Trigger[object, TimeWindow]:
         return EventTimeTrigger()
 
     def is_event_time(self) -> bool:
@@ -85,10 +87,12 @@ class EventTimeAligned(AlignedWindows):
 class ProcessingTimeAligned(AlignedWindows):
     """Aligned windows that follow the clock."""
 
-    def assign_windows(self, element: Any, timestamp: int, context: Any) -> list[TimeWindow]:
+    def assign_windows(
+        self, element: object, timestamp: int, context: WindowAssignerContext
+    ) -> list[TimeWindow]:
         return self.windows_at(context.get_current_processing_time())
 
-    def get_default_trigger(self, env: Any) -> Trigger[Any, TimeWindow]:
+    def get_default_trigger(self, env: Any) -> Trigger[object, TimeWindow]:
         return ProcessingTimeTrigger()
 
     def is_event_time(self) -> bool:

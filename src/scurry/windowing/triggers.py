@@ -9,12 +9,25 @@ from __future__ import annotations
 
 import enum
 from abc import ABC, abstractmethod
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar, overload
 
-from scurry.state.states import State, StateDescriptor
+from scurry.state.states import (
+    AggregatingState,
+    AggregatingStateDescriptor,
+    ListState,
+    ListStateDescriptor,
+    MapState,
+    MapStateDescriptor,
+    ReducingState,
+    ReducingStateDescriptor,
+    State,
+    StateDescriptor,
+    ValueState,
+    ValueStateDescriptor,
+)
 
-T = TypeVar("T")
-W = TypeVar("W")
+T_contra = TypeVar("T_contra", contravariant=True)
+W_contra = TypeVar("W_contra", contravariant=True)
 
 
 class TriggerResult(enum.Enum):
@@ -69,6 +82,22 @@ class TriggerContext(ABC):
     def delete_event_time_timer(self, time: int) -> None:
         """Forget that timer, if there is one."""
 
+    @overload
+    def get_partitioned_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]: ...
+    @overload
+    def get_partitioned_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]: ...
+    @overload
+    def get_partitioned_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]: ...
+    @overload
+    def get_partitioned_state(
+        self, state_descriptor: ReducingStateDescriptor
+    ) -> ReducingState[Any]: ...
+    @overload
+    def get_partitioned_state(
+        self, state_descriptor: AggregatingStateDescriptor
+    ) -> AggregatingState[Any, Any]: ...
+    @overload
+    def get_partitioned_state(self, state_descriptor: StateDescriptor) -> State: ...
     @abstractmethod
     def get_partitioned_state(self, state_descriptor: StateDescriptor) -> State:
         """The state of that name, scoped to the key and the window."""
@@ -82,22 +111,29 @@ class OnMergeContext(TriggerContext):
         """Bring that state of the merged windows into the resulting one."""
 
 
-class Trigger(ABC, Generic[T, W]):
+# Within a class its own names hide those of the module, so the class takes these.
+_Context: TypeAlias = TriggerContext
+_MergeContext: TypeAlias = OnMergeContext
+
+
+class Trigger(ABC, Generic[T_contra, W_contra]):
     """Decides when a window fires."""
 
-    TriggerContext = TriggerContext
-    OnMergeContext = OnMergeContext
+    TriggerContext: TypeAlias = _Context
+    OnMergeContext: TypeAlias = _MergeContext
 
     @abstractmethod
-    def on_element(self, element: T, timestamp: int, window: W, ctx: Any) -> TriggerResult:
+    def on_element(
+        self, element: T_contra, timestamp: int, window: W_contra, ctx: TriggerContext
+    ) -> TriggerResult:
         """Called for each element, after it was added to ``window``."""
 
     @abstractmethod
-    def on_processing_time(self, time: int, window: W, ctx: Any) -> TriggerResult:
+    def on_processing_time(self, time: int, window: W_contra, ctx: TriggerContext) -> TriggerResult:
         """Called when a processing-time timer of ``window`` is due."""
 
     @abstractmethod
-    def on_event_time(self, time: int, window: W, ctx: Any) -> TriggerResult:
+    def on_event_time(self, time: int, window: W_contra, ctx: TriggerContext) -> TriggerResult:
         """Called when an event-time timer of ``window`` is due."""
 
     def can_merge(self) -> bool:
@@ -105,9 +141,9 @@ class Trigger(ABC, Generic[T, W]):
         return False
 
     @abstractmethod
-    def on_merge(self, window: W, ctx: Any) -> None:
+    def on_merge(self, window: W_contra, ctx: OnMergeContext) -> None:
         """Called when windows have become ``window``: bring state together, set timers."""
 
     @abstractmethod
-    def clear(self, window: W, ctx: Any) -> None:
+    def clear(self, window: W_contra, ctx: TriggerContext) -> None:
         """Called when ``window`` ends: delete timers and state."""

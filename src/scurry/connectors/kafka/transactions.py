@@ -266,9 +266,9 @@ class BatchTransactions:
         if is_hopeless(error) or is_refusal(error):
             raise JobError(
                 f"Writing a micro-batch to Kafka at {self._settings.servers} failed: "
-                f"{error.str()}. Check the security settings of the sink, and that its user may "
-                "write to the topic and use transactions; then restart the job, which writes the "
-                "micro-batch again."
+                f"{error.str()}. Check that the topic exists and takes records of this size, and "
+                "that the sink's user may write to it and use transactions; then restart the job, "
+                "which writes the micro-batch again."
             ) from failure
         self._patience.waiting(error.str())
         self._drop()

@@ -52,7 +52,7 @@ _SHARE = 3
 
 
 class Combined(NamedTuple):
-    """Partials of keys and slices."""
+    """Partials: one row for each key and slice."""
 
     keys: Longs | list[Any]
     columns: Columns
@@ -89,7 +89,7 @@ def combining(windowing: WindowSpec) -> bool:
 
 
 class Combiner:
-    """Combines what is on its way to one windowing."""
+    """Combines records on their way to the windows of one operator."""
 
     def __init__(self, windowing: WindowSpec) -> None:
         assigner: Any = windowing.assigner
@@ -102,7 +102,8 @@ class Combiner:
         self._measures = Measures(function.aggregates)
 
     def split(self, batch: Batch, keys: KeyColumn | None) -> tuple[Combined | None, Batch]:
-        """What records come to, and those that travel as they are."""
+        """Split ``batch`` into what was combined (None if nothing was) and the records that travel
+        as they are. ``keys`` are the keys of the batch, None if they are no column."""
         stamps = batch.ts
         if (
             keys is None
@@ -160,8 +161,9 @@ _NONE = np.zeros(0, dtype=np.int64)
 
 
 def _shared(numbers: Longs, codes: Longs) -> bool:
-    """Whether records have keys and slices in common, to judge by how many there can be, or by how
-    many places of a table their hashes take."""
+    """Whether records have so many keys and slices in common that combining them is worthwhile.
+    That is judged by how many pairs of key and slice there can be or, if that is not enough, by how
+    many places of a table the hashes of the pairs take."""
     size = len(codes)
     at_most = 1
     for column in (numbers, codes):

@@ -44,7 +44,8 @@ class KeyCodes:
         return self._numbers is not None
 
     def number(self) -> None:
-        """From now on keys are numbered; codes from before are keys."""
+        """Number keys from now on. Codes handed out before were the keys themselves, and have to be
+        translated by the caller."""
         self._numbers, self._keys, self._addresses = {}, [], []
 
     def codes(self, keys: list[Any]) -> Longs | None:

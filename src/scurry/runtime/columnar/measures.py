@@ -22,7 +22,7 @@ _LONGS = range(-(1 << 63), 1 << 63)
 
 
 class Measures:
-    """What the aggregates of one windowing need, and what they make of it."""
+    """Which partials the aggregates of one windowing need, and how results are made of them."""
 
     def __init__(self, aggregates: Iterable[Aggregate]) -> None:
         self.aggregates = tuple(aggregates)

@@ -101,7 +101,7 @@ class AlignedWindowOperator(WindowingOperator):
         self._number = self._next_number = 0
 
     def begin(self, watermark: int) -> None:
-        """Learns which windows are open, if memory does not know."""
+        """Reads from the store which windows are open, if that is not in memory."""
         self._clock.now = self.context.now
         self._clock.watermark = watermark
         # never back: the harness begins again when its clock is set

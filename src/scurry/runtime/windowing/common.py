@@ -82,7 +82,8 @@ class WindowingOperator(Operator, ABC):
             raise self.failed(failure) from failure
 
     def _refuse_other_state(self, store: SlotStore) -> None:
-        """What another kind of windows has stored is not read, so it must not be there."""
+        """Raise :class:`StateError` if another kind of window operator has stored windows under
+        this uid, because this one could not read them."""
         for table in KINDS.keys() - {self.content_table}:
             if next(store.local.scan(f"{self.spec.uid}\x1f{table}"), None) is not None:
                 raise StateError(
@@ -124,8 +125,9 @@ class WindowingOperator(Operator, ABC):
         return self._output
 
     def _shown(self, contents: Any) -> Any:
-        """What the user's function gets to see of ``contents`` that are needed again: by another
-        window, by a later firing, or for a letter if the function fails."""
+        """What the user's function is given of ``contents`` that are needed again, by another
+        window, by a later firing, or for a dead letter if the function fails: a copy, unless what
+        the function makes of them is copied anyway."""
         kind = self._windowing.contents
         if kind == "list":
             return self.context.handover.own_all(contents)
@@ -175,4 +177,5 @@ class WindowingOperator(Operator, ABC):
 
 
 def _no_timestamp() -> None:
-    """A window's state is of no single element."""
+    """The timestamp of the current element, for the state of a window: there is none, because a
+    window is of no single element."""

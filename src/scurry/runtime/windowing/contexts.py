@@ -103,7 +103,7 @@ class WindowTriggerContext(OnMergeContext):
     def delete_event_time_timer(self, time: int) -> None:
         self._event.delete(timer_time(time), self._scope.key)
 
-    def get_partitioned_state(self, state_descriptor: StateDescriptor) -> State:
+    def get_partitioned_state(self, state_descriptor: StateDescriptor) -> Any:
         found = self._handles.get(state_descriptor.name)
         if found is None:
             found = self._handles[state_descriptor.name] = state_of(self._states, state_descriptor)

@@ -37,7 +37,7 @@ class WindowGuard:
         return self._poison.as_it_came(value)
 
     def refuse(self, at: int, value: Any, stamp: int, failure: Exception) -> None:
-        """Element number ``at`` of the batch failed."""
+        """Make a dead letter of element number ``at`` of the batch, which failed."""
         self._letters.append(self._poison.letter(value, failure, stamp))
         self._failed.append(at)
 
@@ -48,7 +48,8 @@ class WindowGuard:
         emit_letters(self._operator, batch, letters, failed)
 
     def of_window(self, key: Any, window: Any, contents: Any, failure: Exception) -> Any:
-        """What goes downstream, to the side output, for a window that failed."""
+        """The dead letter of a window that failed when it fired, as a record for the side
+        output."""
         self.spoiled = True
         shown = list(contents[:SHOWN]) if isinstance(contents, list) else contents
         failure = explained(failure, self._operator._windowing.function)

@@ -37,7 +37,7 @@ class Panes:
         self._table.dirty[place] = None
 
     def next(self, place: WindowKey, timing: PaneTiming, last: bool) -> PaneInfo:
-        """The window fires: the pane this is."""
+        """The pane of a window that fires now."""
         index, said = self._held(place)
         self._hold(place, (index + 1, said))
         return PaneInfo(timing, index, index == 0, last)
@@ -59,7 +59,8 @@ class Panes:
         ]
 
     def merge(self, into: WindowKey, merged: list[WindowKey]) -> None:
-        """Windows have become one: it has said what they said."""
+        """Have the window ``into`` take over what is known of the windows merged into it: the
+        greatest number of firings, and all last results."""
         index, said = self._held(into)
         for place in merged:
             if place != into:

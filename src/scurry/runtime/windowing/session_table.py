@@ -122,7 +122,8 @@ class SessionTable:
         self._in_memory = 0
 
     def load(self) -> bool:
-        """A micro-batch starts: True if sessions had to be read from the store."""
+        """Read the open sessions from the store, if they are not in memory; True if that was so.
+        Called at the start of each micro-batch."""
         if self._loaded:
             return False
         self._loaded = True
@@ -147,7 +148,8 @@ class SessionTable:
         return found
 
     def begin(self, sessions: KeySessions, place: int, start: int, end: int, value: Any) -> Session:
-        """A new session, with what it has combined, or no elements."""
+        """Begin a session of a key, at ``place`` in the order of its sessions. ``value`` is what it
+        has combined, or an empty list of elements."""
         session = Session(start, end, (start,), False)
         session.held = value
         sessions.order.insert(place, session)
@@ -156,7 +158,8 @@ class SessionTable:
         return session
 
     def change(self, sessions: KeySessions, session: Session) -> None:
-        """A session is about to change, for the first time since the last commit."""
+        """Have the session written at the commit. Called when it is about to change for the first
+        time since the last commit."""
         session.changed = True
         self._changed.append((sessions, session))
 
@@ -238,7 +241,8 @@ class SessionTable:
             sessions.first = until
 
     def touch_mutable(self, sessions: KeySessions, session: Session) -> None:
-        """A value was shown to user code, which may have changed it in place."""
+        """Have the session written at the commit if user code could have changed its value in
+        place. Called when user code was given the value."""
         if type(session.held) not in IMMUTABLE and not session.changed:
             self.change(sessions, session)
 

@@ -77,7 +77,7 @@ class SessionOperator(WindowingOperator):
         self._clears = windowing.has_context and overrides_clear(windowing.function)
 
     def begin(self, watermark: int) -> None:
-        """Learns which sessions are open, if memory does not know."""
+        """Reads from the store which sessions are open, if that is not in memory."""
         self._clock.now = self.context.now
         self._clock.watermark = watermark
         if self._table.load():

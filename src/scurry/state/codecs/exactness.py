@@ -57,7 +57,7 @@ def exactness(info: TypeInformation) -> Callable[[Any], bool]:
 
 
 def is_whole(text: str) -> bool:
-    """Whether no character is cut in half, for such a text can be written in some places only."""
+    """Whether ``text`` has no half of a surrogate pair, which cannot be written as UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -86,15 +86,15 @@ class SchemaTable:
         return self._rows[name].kind if name in self._rows else ""
 
     def drop(self, names: Iterable[str]) -> None:
-        """States are gone: forget what is written down about them."""
+        """Forget the schemas of states that were dropped."""
         self._gone.update(names)
 
     def since(self, name: str) -> int | None:
-        """When records of ``name`` without a time count as written."""
+        """The time at which records of ``name`` that carry no time count as written."""
         return self._rows[name].since
 
     def begin(self, name: str, since: int) -> None:
-        """Records of ``name`` without a time count as written at ``since``."""
+        """Let records of ``name`` that carry no time count as written at ``since``."""
         self._rows[name].since = since
 
     def _stored(self, name: str) -> SchemaRow | None:

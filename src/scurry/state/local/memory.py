@@ -42,7 +42,7 @@ class MemoryStore(Store):
         """Start a micro-batch."""
 
     def verify(self) -> None:
-        """Nobody else can have changed it."""
+        """Does nothing, because no other process can have changed the records."""
 
     def confirm(self) -> None:
         """The micro-batch has ended well."""
@@ -79,7 +79,7 @@ class MemoryStore(Store):
             yield keys[at], found.records[keys[at]]
 
     def outgrown_by(self, keys: list[bytes]) -> bool:
-        """What is here is here because it was asked for."""
+        """Never: a user who chose state in memory wants it there."""
         return False
 
     def tables(self) -> list[str]:

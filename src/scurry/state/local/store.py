@@ -35,7 +35,8 @@ class Store(ABC):
 
     @abstractmethod
     def check(self) -> None:
-        """Start a micro-batch: what is there is as the last one left it, or nothing is there."""
+        """Start a micro-batch: make sure that the store is as the last micro-batch left it, or
+        empty."""
 
     @abstractmethod
     def begin(self) -> None:

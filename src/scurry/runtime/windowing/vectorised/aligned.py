@@ -112,7 +112,7 @@ class VectorisedAlignedOperator(VectorisedOperator):
         self._slices = store.part(name, lambda: ColumnSlices(name, store))
 
     def begin(self, watermark: int) -> None:
-        """Learns which windows are open, if memory does not know."""
+        """Reads from the store which windows are open, if that is not in memory."""
         self._clock.watermark = watermark
         stored = self._slices.begin()
         if stored is not None:
@@ -187,7 +187,8 @@ class VectorisedAlignedOperator(VectorisedOperator):
         watermarks: Longs,
         behind: Any,
     ) -> None:
-        """Elements of which some come after windows of theirs have fired."""
+        """Add elements of which some come after one of their windows has fired: in pieces, between
+        which windows fire."""
         begins = self._crossings(watermarks)
         for begin, end in zip(begins, [*begins[1:], len(kept)], strict=True):
             watermark = int(watermarks[begin])
@@ -227,7 +228,7 @@ class VectorisedAlignedOperator(VectorisedOperator):
         at: int,
         held: dict[tuple[int, int], Columns],
     ) -> None:
-        """An element has come after windows of its have fired: they fire again."""
+        """Fire those windows of a late element again that have fired before."""
         watermark = self._clock.watermark
         fired = [
             window

@@ -37,8 +37,8 @@ class Results:
         batch: Batch | None = None,
         at: Longs | None = None,
     ) -> None:
-        """Windows fire: because of the record of ``batch`` that ``at`` says, or, where that is -1
-        or not given, because time has reached their last instants."""
+        """Add the results of windows that fire. ``at`` says for each window which record of
+        ``batch`` made it fire; -1, or no ``at``, means that time reached its last instant."""
         ticks = np.full(len(codes), TIMER_TICK, dtype=np.int64)
         places = [lasts - 1, lasts, ticks]
         if batch is not None and at is not None and (at >= 0).any():
@@ -81,7 +81,7 @@ def _made(named: list[tuple[str, Any]], **places: Any) -> Batch:
 
 
 def _column(values: Any) -> Any:
-    """Strings, too, can be a column."""
+    """``values`` as an Arrow column of strings if all are strings, else as they are."""
     if isinstance(values, list) and set(map(type, values)) == {str}:
         try:
             return pa.array(values, pa.string())

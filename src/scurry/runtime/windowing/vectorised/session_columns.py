@@ -152,7 +152,7 @@ class SessionColumns(CodedKeys, SliceIndex):
         self._next_end = min(map(self._end_of, self._stored), default=MAX_WATERMARK + 1)
 
     def _forget_slice(self, start: int) -> None:
-        """Nothing in memory is held by span."""
+        """Does nothing: in memory, sessions are not held by span."""
 
     @in_groups
     def changes(self) -> Iterator[Change]:
