@@ -1,4 +1,5 @@
-"""``explain()``: the job as a tree, sinks at the root's end, with stages, lanes and uids.
+"""``explain()``: the job as a tree, sinks at the root's end, with stages and uids, and
+for each operator whether it works on columns or on rows (:mod:`scurry.compile.forms`).
 
 Read it from the top: a source, what is chained to it, and where records hop to a later stage. An
 operator that several streams reach is drawn once and referred to afterwards.
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import json
 
+from scurry.compile.forms import Form
 from scurry.compile.job import CompiledJob
 from scurry.compile.stages import Edge
 from scurry.functions.dead_letters import DEAD_LETTER
@@ -26,12 +28,12 @@ def explain(job: CompiledJob) -> str:
     lines = [
         f"Job {job.spec.name!r}: {_plural(len(job.spec.sources), 'source')}, "
         f"{_plural(stages, 'stage')}, parallelism {job.spec.parallelism}, "
-        f"{job.spec.max_parallelism} key groups; lane: hosted; output: {_promise(job)}"
+        f"{job.spec.max_parallelism} key groups; output: {_promise(job)}"
     ]
-    drawn: set[Operator] = set()
+    drawing = _Drawing(job, lines)
     for node in job.graph.operators:
         if isinstance(node, Source):
-            _draw(job, node, None, "", lines, drawn)
+            drawing.draw(node, None, "")
     if any(_unnamed(node) for node in job.graph.operators):
         lines.append(_WHY)
     return "\n".join(lines)
@@ -45,6 +47,7 @@ def _unnamed(node: Operator) -> bool:
 def describe_plan(job: CompiledJob) -> str:
     """``job`` as JSON, for programs."""
     described = []
+    forms = job.forms
     for node in job.graph.operators:
         incoming = [edge for edge in job.layout.edges if edge.consumer is node]
         described.append(
@@ -53,7 +56,9 @@ def describe_plan(job: CompiledJob) -> str:
                 "type": node.name,
                 "stateful": node.stateful,
                 "stage": job.layout.places[node],
-                "lane": job.lane(node),
+                "works_on": forms[node].works_on,
+                "made_of": forms[node].made_of,
+                "reason": forms[node].reason,
                 "parallelism": job.layout.parallelism[node],
                 "predecessors": [
                     {
@@ -70,21 +75,25 @@ def describe_plan(job: CompiledJob) -> str:
     return json.dumps(whole, indent=2)
 
 
-def _draw(
-    job: CompiledJob,
-    node: Operator,
-    edge: Edge | None,
-    indent: str,
-    lines: list[str],
-    drawn: set[Operator],
-) -> None:
-    again = node in drawn
-    lines.append(f"{indent}{_arrow(edge)}{_describe(job, node)}{' (see above)' if again else ''}")
-    if again:
-        return
-    drawn.add(node)
-    for onward in (e for e in job.layout.edges if e.producer is node):
-        _draw(job, onward.consumer, onward, indent + "   ", lines, drawn)
+class _Drawing:
+    """One picture: its lines so far, and the operators that are in it."""
+
+    def __init__(self, job: CompiledJob, lines: list[str]) -> None:
+        self._job = job
+        self._lines = lines
+        self._forms = job.forms
+        self._drawn: set[Operator] = set()
+
+    def draw(self, node: Operator, edge: Edge | None, indent: str) -> None:
+        """Add ``node``, which ``edge`` leads to, and what follows it."""
+        again = node in self._drawn
+        described = _describe(self._job, node, self._forms[node])
+        self._lines.append(f"{indent}{_arrow(edge)}{described}{' (see above)' if again else ''}")
+        if again:
+            return
+        self._drawn.add(node)
+        for onward in (e for e in self._job.layout.edges if e.producer is node):
+            self.draw(onward.consumer, onward, indent + "   ")
 
 
 def _arrow(edge: Edge | None) -> str:
@@ -103,14 +112,14 @@ def _way(edge: Edge) -> str:
     return f"{edge.partitioning.name}, combined first" if edge.combiner else edge.partitioning.name
 
 
-def _describe(job: CompiledJob, node: Operator) -> str:
+def _describe(job: CompiledJob, node: Operator, form: Form) -> str:
     place = job.layout.places[node]
     where = f"stage {place}" if place else "ingress"
     uid = job.uids[node]
     parts = [
         f"{node.name}  (uid {uid}{'' if node.uid else ', automatic'}"
         f"{', keeps state: call .uid(...)' if _unnamed(node) else ''}; {where}; "
-        f"{job.lane(node)}; "
+        f"{form}; "
         f"parallelism {job.layout.parallelism[node]}"
     ]
     if node.on_error == DEAD_LETTER:

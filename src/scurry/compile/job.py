@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from scurry.common.errors import ProgramError
 from scurry.compile.checks import check_program
 from scurry.compile.combining import with_combiners
-from scurry.compile.operators import make_for, vectorised
+from scurry.compile.forms import Form, find_forms
+from scurry.compile.operators import make_for
 from scurry.compile.poison import route_dead_letters
 from scurry.compile.stages import Layout, lay_out
 from scurry.compile.uids import Naming, assign_uids, fingerprint
@@ -81,9 +82,10 @@ class CompiledJob:
             for node in self.graph.sinks
         )
 
-    def lane(self, node: Operator) -> str:
-        """How ``node`` is run, in words."""
-        return "hosted, vectorised" if self.vectorised and vectorised(node) else "hosted"
+    @property
+    def forms(self) -> Mapping[Operator, Form]:
+        """Whether each operator works on columns or on rows."""
+        return find_forms(self.graph, self.layout, self.vectorised)
 
 
 def compile_job(graph: Graph, settings: Settings) -> CompiledJob:

@@ -25,6 +25,7 @@ from scurry.runtime.stateless import (
     ProcessOperator,
 )
 from scurry.runtime.windowing.choice import runs_vectorised, window_operator
+from scurry.runtime.windowing.vectorised.aligned import built_in
 
 Make = Callable[[OperatorSpec], Operator]
 
@@ -68,8 +69,13 @@ _LOWERINGS: dict[type[nodes.Node], Callable[[Any], Make]] = {
 }
 
 
+def built_in_aggregates(node: nodes.Window) -> bool:
+    """Whether what the windows of ``node`` compute is built-in aggregates and nothing else."""
+    return built_in(node.windowing)
+
+
 def vectorised(node: nodes.Node) -> bool:
-    """Whether ``node`` can run on whole columns."""
+    """Whether ``node`` is windows that can run on whole columns."""
     return isinstance(node, nodes.Window) and runs_vectorised(node.windowing)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scurry.common.errors import ProgramError
+from scurry.compile.operators import built_in_aggregates
 from scurry.functions.dead_letters import DEAD_LETTER, DEAD_LETTERS, FAIL, LetterOfSource
 from scurry.plan.graph import Graph, producers
 from scurry.plan.nodes import (
@@ -37,7 +38,6 @@ from scurry.plan.nodes import (
     Union,
     Window,
 )
-from scurry.runtime.windowing.vectorised.aligned import built_in
 
 #: Nodes that can tell which element made user code fail.
 _ABLE = (
@@ -94,7 +94,7 @@ def _guarded(graph: Graph, policy: str) -> set[Node]:
         wanted = node.on_error or (FAIL if node in handling else policy)
         if wanted != DEAD_LETTER:
             continue
-        if isinstance(node, _ABLE) and not _vectorised(node):
+        if isinstance(node, _ABLE) and not _by_the_thousand(node):
             found.add(node)
         elif node.on_error == DEAD_LETTER:
             raise ProgramError(
@@ -106,9 +106,9 @@ def _guarded(graph: Graph, policy: str) -> set[Node]:
     return found
 
 
-def _vectorised(node: Node) -> bool:
+def _by_the_thousand(node: Node) -> bool:
     """Whether a node is windows with built-in aggregates, which handle elements by the thousand."""
-    return isinstance(node, Window) and built_in(node.windowing)
+    return isinstance(node, Window) and built_in_aggregates(node)
 
 
 class _Rewriting:

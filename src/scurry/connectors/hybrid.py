@@ -29,6 +29,7 @@ class HybridSource(Source):
                 )
         self._sources = sources
         self.bounded = sources[-1].bounded
+        self.columnar = all(source.columnar for source in sources)
         self.as_tuples = all(source.as_tuples for source in sources)
         self.side_outputs = tuple(
             dict.fromkeys(tag for source in sources for tag in source.side_outputs)

@@ -23,6 +23,8 @@ class NumberSequenceSource(Source):
     come in order.
     """
 
+    columnar = True
+
     def __init__(self, start: int, end: int) -> None:
         if start > end:
             raise ProgramError(

@@ -121,6 +121,8 @@ class Sink(ABC):
     """A sink as the program names it; it is pickled and sent to the workers."""
 
     guarantee: str = EXACTLY_ONCE
+    #: Whether its writers take Arrow columns where there are any; for ``explain()``.
+    columnar: bool = False
     #: Whether the sink knows by its uid, after a restart, what it has written.
     known_by_uid: bool = True
     #: What the sink keeps back from one micro-batch to the next and will write later, in words,

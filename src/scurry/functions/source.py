@@ -113,6 +113,8 @@ class Source(ABC):
     bounded: bool = True
     #: Into how many tasks the reading may be spread; None leaves it to the job's parallelism.
     max_tasks: int | None = None
+    #: Whether ``read`` gives Arrow columns; for ``explain()``, the engine takes what it is given.
+    columnar: bool = False
     #: Whether ``read`` gives plain tuples for columns of no declared type, instead of Rows.
     as_tuples: bool = False
     #: The side outputs of the source's stream.

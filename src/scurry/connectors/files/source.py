@@ -65,6 +65,7 @@ class FileSource(Source):
             raise ProgramError("A file source needs at least one path.")
         self._format = copy.copy(form)
         self._format.rejects = rejects
+        self.columnar = form.columnar
         if rejects:
             self.side_outputs = (DEAD_LETTERS,)
         self._roots = [local_path(path) for path in paths]
