@@ -1,21 +1,20 @@
-"""Where records are combined before they travel to windows."""
+"""Where records are combined before they travel."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from scurry.common.watermark_strategy import WatermarkStrategy
-from scurry.compile.operators import vectorised
+from scurry.compile.operators import combiner_for
 from scurry.compile.stages import Edge, Layout
 from scurry.plan.graph import Graph
-from scurry.plan.nodes import Timestamps, Window
-from scurry.runtime.columnar.combiner import Combiner, combining
+from scurry.plan.nodes import Timestamps
 from scurry.runtime.partitioners import ByKey
 
 
 def with_combiners(layout: Layout, graph: Graph) -> Layout:
     """``layout`` with a combiner on each edge that may have one; see
-    :mod:`scurry.runtime.columnar.combiner` for which those are."""
+    :mod:`scurry.runtime.columnar.combiner` for why not where channels can be idle."""
     if any(isinstance(node, Timestamps) and _may_be_idle(node.strategy) for node in graph.nodes):
         return layout
     return replace(layout, edges=tuple(map(_with_combiner, layout.edges)))
@@ -26,9 +25,6 @@ def _may_be_idle(strategy: WatermarkStrategy) -> bool:
 
 
 def _with_combiner(edge: Edge) -> Edge:
-    node = edge.consumer
-    if not isinstance(node, Window) or not isinstance(edge.partitioning, ByKey):
+    if not isinstance(edge.partitioning, ByKey):
         return edge
-    if not vectorised(node) or not combining(node.windowing):
-        return edge
-    return replace(edge, combiner=Combiner(node.windowing))
+    return replace(edge, combiner=combiner_for(edge.consumer))

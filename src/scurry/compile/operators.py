@@ -9,6 +9,7 @@ from scurry.common.errors import ProgramError
 from scurry.plan import nodes
 from scurry.runtime.async_io import AsyncWaitOperator
 from scurry.runtime.broadcast import BroadcastProcessOperator, KeyedBroadcastProcessOperator
+from scurry.runtime.combining import Combiner
 from scurry.runtime.event_time import TimestampsOperator
 from scurry.runtime.interval_join import IntervalJoinOperator
 from scurry.runtime.keyed import KeyedCoProcessOperator, KeyedProcessOperator, ReduceOperator
@@ -24,7 +25,11 @@ from scurry.runtime.stateless import (
     MapOperator,
     ProcessOperator,
 )
-from scurry.runtime.windowing.choice import runs_vectorised, window_operator
+from scurry.runtime.windowing.choice import (
+    runs_vectorised,
+    window_operator,
+    windows_combiner,
+)
 from scurry.runtime.windowing.vectorised.aligned import built_in
 
 Make = Callable[[OperatorSpec], Operator]
@@ -77,6 +82,11 @@ def built_in_aggregates(node: nodes.Window) -> bool:
 def vectorised(node: nodes.Node) -> bool:
     """Whether ``node`` is windows that can run on whole columns."""
     return isinstance(node, nodes.Window) and runs_vectorised(node.windowing)
+
+
+def combiner_for(node: nodes.Node) -> Combiner | None:
+    """What may combine the records on their way to ``node``, None if nothing may."""
+    return windows_combiner(node.windowing) if isinstance(node, nodes.Window) else None
 
 
 def make_for(node: nodes.Node, columns: bool = True) -> Make:

@@ -33,7 +33,7 @@ from scurry.plan.nodes import (
     Union,
 )
 from scurry.runtime import partitioners
-from scurry.runtime.columnar.combiner import Combiner
+from scurry.runtime.combining import Combiner
 from scurry.runtime.partitioners import Partitioning
 from scurry.runtime.selectors import no_key, picked_field
 

@@ -22,7 +22,7 @@ _LONGS = range(-(1 << 63), 1 << 63)
 
 
 class Measures:
-    """What the aggregates of one windowing need, and what they make of it."""
+    """What the aggregates of one operator need, and what they make of it."""
 
     def __init__(self, aggregates: Iterable[Aggregate]) -> None:
         self.aggregates = tuple(aggregates)

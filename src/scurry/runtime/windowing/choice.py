@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from scurry.functions.window_aggregates import Aggregates
+from scurry.runtime.columnar.combiner import SliceCombiner
+from scurry.runtime.columnar.measures import Measures
+from scurry.runtime.combining import Combiner
 from scurry.runtime.operator import Operator
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.windowing.aligned import AlignedWindowOperator, runs_aligned
@@ -18,6 +24,21 @@ from scurry.windowing.spec import WindowSpec
 def runs_vectorised(windowing: WindowSpec) -> bool:
     """Whether there is a vectorised operator for ``windowing``."""
     return built_in(windowing) and (runs_aligned(windowing) or fixed_sessions(windowing))
+
+
+def windows_combiner(windowing: WindowSpec) -> Combiner | None:
+    """What may combine elements on their way to ``windowing``; see
+    :mod:`scurry.runtime.columnar.combiner` for the windows of which that is right."""
+    assigner: Any = windowing.assigner
+    asks_for_late_ones = windowing.allowed_lateness > 0 or windowing.late_tag is not None
+    if not runs_vectorised(windowing) or windowing.merging or asks_for_late_ones:
+        return None
+    if assigner.slide > assigner.size:
+        return None
+    function = windowing.incremental
+    assert isinstance(function, Aggregates)
+    measures = Measures(function.aggregates)
+    return SliceCombiner(assigner.size, assigner.slide, assigner.offset, measures)
 
 
 def window_operator(spec: OperatorSpec, windowing: WindowSpec, vectorised: bool = True) -> Operator:

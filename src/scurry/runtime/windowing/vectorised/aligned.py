@@ -17,7 +17,7 @@ import numpy as np
 
 from scurry.functions.window_aggregates import Aggregates, WithWindow, WithWindowOnly
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, Batch, Longs
-from scurry.runtime.columnar.combiner import unpack_combined
+from scurry.runtime.columnar.combiner import unpack_slices
 from scurry.runtime.columnar.measures import Measures
 from scurry.runtime.columnar.partials import (
     Columns,
@@ -146,7 +146,7 @@ class VectorisedAlignedOperator(VectorisedOperator):
         return np.flatnonzero(late)
 
     def process_combined(self, blobs: Sequence[bytes]) -> int:
-        whole = unpack_combined(blobs)
+        whole = unpack_slices(blobs)
         starts = whole.starts
         latest = starts - (starts - self._offset) % self._slide
         late = latest + self._size - 1 <= self._clock.watermark
