@@ -89,6 +89,11 @@ class Records(Protocol):
     def ts(self) -> np.ndarray[Any, np.dtype[np.int64]] | None:
         """Event timestamps in milliseconds, None if the records have none."""
 
+    @property
+    def kinds(self) -> np.ndarray[Any, np.dtype[np.int8]] | None:
+        """What each record does to the table it belongs to, the values of their RowKinds; None if
+        all of them are insertions. Records that are Rows know it themselves as well."""
+
 
 class SinkWriter(ABC):
     """The worker's half of a sink."""

@@ -62,6 +62,8 @@ class SourceBatch:
     rows: list[Any] | None = None
     columns: pa.RecordBatch | None = None
     timestamps: np.ndarray[Any, np.dtype[np.int64]] | None = None
+    #: with ``columns``: the value of each record's RowKind, None if all are insertions
+    kinds: np.ndarray[Any, np.dtype[np.int8]] | None = None
     #: elements for the side output :data:`DEAD_LETTERS`
     rejected: list[Any] = field(default_factory=list)
     #: how many bytes were read for this, if the source counts them

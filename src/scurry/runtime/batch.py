@@ -4,7 +4,12 @@ Beside each record travel, as numpy columns (or not at all where a job has no ev
 
 * ``ts``: the record's event timestamp,
 * ``wm``: the watermark in force just before the record, in the channel it came through,
-* ``pos`` and ``tick``: the record's place in the job's input, see below.
+* ``pos`` and ``tick``: the record's place in the job's input, see below,
+* ``kinds``: what the record does to the table it belongs to (:mod:`scurry.runtime.kinds`).
+
+Where records are only passed on, whatever else happens to them, they keep their kinds. What a
+function of the user's returns is a record of its own: if it is a Row, it says itself what kind it
+is, and if not, it is an insertion, as in Flink.
 
 **The order of records.** Where channels meet, their records are merged by ``(pos, tick)``: ``pos``
 is the running watermark of the source partition the record stems from, ``tick`` numbers the
@@ -34,6 +39,7 @@ import pyarrow as pa
 
 from scurry.common.copies import all_fixed, own_all
 from scurry.runtime.columns import ElementCodec
+from scurry.runtime.kinds import Kinds, give_kinds, kinds_of
 
 MIN_WATERMARK = -(1 << 63)
 MAX_WATERMARK = (1 << 63) - 1
@@ -46,7 +52,7 @@ RANK_SHIFT = 44
 
 Longs = np.ndarray[Any, np.dtype[np.int64]]
 _TIMES = ("ts", "wm", "pos", "tick")
-_COLUMNS = (*_TIMES, "key_column")
+_COLUMNS = (*_TIMES, "key_column", "_kinds")
 
 
 class Batch:
@@ -55,6 +61,7 @@ class Batch:
     __slots__ = (
         "_columns",
         "_keys",
+        "_kinds",
         "_rows",
         "codec",
         "key_column",
@@ -77,6 +84,7 @@ class Batch:
         wm: Longs | None = None,
         pos: Longs | None = None,
         tick: Longs | None = None,
+        kinds: Kinds | None = None,
     ) -> None:
         self._rows = rows
         self._columns = columns
@@ -88,6 +96,8 @@ class Batch:
         self.wm = wm
         self.pos = pos
         self.tick = tick
+        #: None where there are insertions only, or Rows, which know their kinds
+        self._kinds = kinds
         if rows is not None:
             self.size = len(rows)
         else:
@@ -101,7 +111,21 @@ class Batch:
             assert self._columns is not None
             assert self.codec is not None
             self._rows = self.codec.to_rows(self._columns)
+            if self._kinds is not None:
+                give_kinds(self._rows, self._kinds)
         return self._rows
+
+    @property
+    def kinds(self) -> Kinds | None:
+        """What each record does to the table it belongs to, None if all are insertions."""
+        if self._kinds is None and self._columns is None:
+            return kinds_of(self.rows)
+        return self._kinds
+
+    @property
+    def kind_column(self) -> Kinds | None:
+        """The kinds, where the records do not know them themselves."""
+        return self._kinds
 
     @property
     def keys(self) -> list[Any] | None:
@@ -141,6 +165,7 @@ class Batch:
             wm=self.wm,
             pos=self.pos,
             tick=self.tick,
+            kinds=self._kinds,
         )
 
     def apart(self) -> Batch:
@@ -167,10 +192,24 @@ class Batch:
         """As many records with other contents, each in the place of its predecessor."""
         return Batch(rows, ts=self.ts, wm=self.wm, pos=self.pos, tick=self.tick)
 
+    def rewritten(self, rows: list[Any]) -> Batch:
+        """The same records in another form, so that they are of the same kinds."""
+        made = self.with_rows(rows)
+        made._kinds = self._kinds
+        return made
+
     def with_columns(self, columns: pa.RecordBatch, codec: ElementCodec) -> Batch:
-        """The same, given as columns."""
+        """As many records with other contents given as columns, each in the place of its
+        predecessor and of its kind: columns cannot say what kind they are."""
         return Batch(
-            None, columns=columns, codec=codec, ts=self.ts, wm=self.wm, pos=self.pos, tick=self.tick
+            None,
+            columns=columns,
+            codec=codec,
+            ts=self.ts,
+            wm=self.wm,
+            pos=self.pos,
+            tick=self.tick,
+            kinds=self.kinds,
         )
 
     def spread(self, rows: list[Any], origin: Longs) -> Batch:
@@ -261,7 +300,14 @@ def concat(batches: Sequence[Batch]) -> Batch:
     for name in _TIMES:
         if any(getattr(batch, name) is not None for batch in batches):
             setattr(whole, name, np.concatenate([_filled(batch, name) for batch in batches]))
+    if any(batch.kind_column is not None for batch in batches):
+        whole._kinds = np.concatenate([_kinds_or_inserts(batch) for batch in batches])
     return whole
+
+
+def _kinds_or_inserts(batch: Batch) -> Kinds:
+    kinds = batch.kinds
+    return np.zeros(batch.size, dtype=np.int8) if kinds is None else kinds
 
 
 def _concat_columns(batches: Sequence[Batch]) -> Batch | None:

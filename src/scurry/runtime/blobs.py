@@ -1,8 +1,8 @@
 """The wire form of a batch: one binary value that Spark shuffles without looking inside.
 
 Columns travel as Arrow IPC, Python objects as one pickle of the whole list; the keys and times
-beside them packed as :mod:`scurry.runtime.packed_longs` does. Every blob begins with its format
-version.
+beside them packed as :mod:`scurry.runtime.packed_longs` does, and their kinds a byte each, if they
+are not all insertions. Every blob begins with its format version.
 
 Pickling is safe here: a blob lives inside one micro-batch of one job, between workers that already
 run the same user's code.
@@ -22,9 +22,10 @@ from scurry.common.pickling import dumps
 from scurry.runtime.batch import Batch, Longs
 from scurry.runtime.columns import ElementCodec
 from scurry.runtime.failures import ElementFailed
+from scurry.runtime.kinds import only_changes
 from scurry.runtime.packed_longs import LongsPacker, LongsReader, pack_fields, unpack_fields
 
-_VERSION = 2
+_VERSION = 3
 _KEYS = "key_column"
 _TIMES = ("ts", "wm", "pos", "tick")
 
@@ -37,27 +38,31 @@ def encode_batch(batch: Batch) -> bytes:
         column = _whole_numbers(batch.keys)
     keys = batch.keys if column is None else None
     times = longs.pack(_KEYS, column), *(longs.pack(name, getattr(batch, name)) for name in _TIMES)
+    kinds = only_changes(batch.kind_column)
+    beside = keys, times, None if kinds is None else kinds.tobytes()
     if batch.columns is None:
-        return _dumps((_VERSION, None, batch.rows, keys, times))
+        return _dumps((_VERSION, None, batch.rows, *beside))
     steps, rest = pack_fields(batch.columns)
     content = steps, batch.columns.schema.serialize().to_pybytes(), _ipc(rest)
     form = "rows" if batch.codec is None else batch.codec.form
-    return _dumps((_VERSION, form, content, keys, times))
+    return _dumps((_VERSION, form, content, *beside))
 
 
 def decode_batch(blob: bytes) -> Batch:
     """The batch behind :func:`encode_batch`'s bytes."""
-    version, form, content, keys, times = pickle.loads(blob)
+    version, *rest = pickle.loads(blob)
     if version != _VERSION:
         raise ScurryError(f"A blob of format {version} met Scurry's format {_VERSION}.")
+    form, content, keys, times, packed_kinds = rest
+    kinds = None if packed_kinds is None else np.frombuffer(packed_kinds, dtype=np.int8)
     if form is None:
-        batch = Batch(content)
+        batch = Batch(content, kinds=kinds)
     else:
-        steps, schema, rest = content
-        plain = next(iter(pa.ipc.open_stream(rest)))
+        steps, schema, others = content
+        plain = next(iter(pa.ipc.open_stream(others)))
         columns = unpack_fields(pa.ipc.read_schema(pa.py_buffer(schema)), steps, plain)
         codec = ElementCodec.of_form(form, columns.schema)
-        batch = Batch(None, columns=columns, codec=codec)
+        batch = Batch(None, columns=columns, codec=codec, kinds=kinds)
     if keys is not None:
         batch.keys = list(keys)
     longs = LongsReader(batch.columns)

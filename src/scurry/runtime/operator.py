@@ -244,7 +244,7 @@ class Operator:
     def _emit_conforming(self, batch: Batch) -> None:
         if self.spec.type_info is not None:
             try:
-                batch = batch.with_rows(conform(batch.rows, self.spec.type_info))
+                batch = batch.rewritten(conform(batch.rows, self.spec.type_info))
             except Exception as failure:
                 raise self.failed(failure) from failure
         self.emit(batch)
