@@ -190,7 +190,9 @@ class Operator:
         raise AssertionError(f"{type(self).__name__} takes no records")
 
     def process_ports(self, batch: Batch, ports: Longs) -> None:
-        """Handle records of two inputs, in order; ``ports[i]`` says which input record i is of."""
+        """Handle records of two inputs, in order; ``ports[i]`` says which input record i is of. Who
+        works on columns takes the records of each input with ``batch.of_port``: inputs of different
+        schemas have no columns in common, and yet each has its own."""
         raise AssertionError(f"{type(self).__name__} has one input only")
 
     def process_combined(self, blobs: Sequence[bytes]) -> int:

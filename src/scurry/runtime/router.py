@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scurry.runtime.batch import Batch, concat
+from scurry.runtime.batch import Batch
 from scurry.runtime.blobs import encode_batch
 from scurry.runtime.channels import exit_name
 from scurry.runtime.combining import Combined
+from scurry.runtime.concat import concat
 from scurry.runtime.envelope import COMBINED, DATA, WATERMARK, Envelope
 from scurry.runtime.event_time import Mark
 from scurry.runtime.failures import NO_ELEMENT, function_error

@@ -22,9 +22,10 @@ from scurry.functions.source import (
     SourceBatch,
     SourceEnumerator,
 )
-from scurry.runtime.batch import Batch, concat
+from scurry.runtime.batch import Batch
 from scurry.runtime.blobs import decode_batch, encode_batch
 from scurry.runtime.columns import ElementCodec
+from scurry.runtime.concat import concat
 from scurry.testing import collect_local, run_local
 
 KINDS = tuple(RowKind)

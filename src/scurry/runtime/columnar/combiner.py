@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, Batch, Longs, pick
+from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, Batch, Longs
 from scurry.runtime.columnar.key_codes import KeyCodes, pack_keys
 from scurry.runtime.columnar.measures import Measures
 from scurry.runtime.columnar.partials import (
@@ -35,6 +35,7 @@ from scurry.runtime.columnar.partials import (
     unpack_columns,
 )
 from scurry.runtime.partitioners import KeyColumn
+from scurry.runtime.picking import pick
 
 #: The column of the starts of slices.
 _START = "start"

@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from scurry.functions.window_aggregates import SCALE, Aggregate, number, rounded, value_of
-from scurry.runtime.batch import Batch, Longs, pick
+from scurry.runtime.batch import Batch, Longs
 from scurry.runtime.columnar.exact import Array, limbs_of, round_limbs
 from scurry.runtime.columnar.partials import Columns, objects
 from scurry.runtime.failures import ElementFailed
+from scurry.runtime.picking import pick
 
 _ROWS = "n"
 #: Whole numbers up to this are floats as well.
