@@ -35,7 +35,7 @@ from scurry.plan.nodes import (
 from scurry.runtime import partitioners
 from scurry.runtime.combining import Combiner
 from scurry.runtime.partitioners import Partitioning
-from scurry.runtime.selectors import no_key, picked_field
+from scurry.runtime.selectors import no_key, picked_key
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def partitioning_of(node: KeyBy | Partition) -> Partitioning:
         select = node.selector.get_key
         if select is no_key:
             return partitioners.OneKey()
-        return partitioners.ByKey(select, picked_field(select))
+        return partitioners.ByKey(select, picked_key(select))
     if node.how == "custom":
         assert node.partitioner is not None
         assert node.selector is not None

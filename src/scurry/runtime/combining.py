@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 from scurry.runtime.batch import Batch, Longs
-from scurry.runtime.partitioners import KeyColumn
+from scurry.runtime.key_columns import KeyColumn
 
 
 class Combined(Protocol):

@@ -34,7 +34,7 @@ from scurry.runtime.columnar.partials import (
     take,
     unpack_columns,
 )
-from scurry.runtime.partitioners import KeyColumn
+from scurry.runtime.key_columns import KeyColumn
 from scurry.runtime.picking import pick
 
 #: The column of the starts of slices.
