@@ -25,6 +25,6 @@ def _may_be_idle(strategy: WatermarkStrategy) -> bool:
 
 
 def _with_combiner(edge: Edge) -> Edge:
-    if not isinstance(edge.partitioning, ByKey):
+    if not edge.consumer.may_be_combined or not isinstance(edge.partitioning, ByKey):
         return edge
     return replace(edge, combiner=combiner_for(edge.consumer))

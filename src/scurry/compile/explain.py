@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 
+from scurry.common.changelog import ChangelogMode
 from scurry.compile.forms import Form
 from scurry.compile.job import CompiledJob
 from scurry.compile.stages import Edge
 from scurry.functions.dead_letters import DEAD_LETTER
 from scurry.functions.sink import AT_LEAST_ONCE, EXACTLY_ONCE
-from scurry.plan.nodes import Operator, Sink, Source, TwoInputs
+from scurry.plan.nodes import Operator, Sink, Source
 
 _WHY = (
     'Operators marked "keeps state" are found again after a restart by their uid, and an automatic '
@@ -59,6 +60,8 @@ def describe_plan(job: CompiledJob) -> str:
                 "works_on": forms[node].works_on,
                 "made_of": forms[node].made_of,
                 "reason": forms[node].reason,
+                "schema": _columns(node),
+                "changelog": None if node.changelog is None else node.changelog.value,
                 "parallelism": job.layout.parallelism[node],
                 "predecessors": [
                     {
@@ -100,7 +103,7 @@ def _arrow(edge: Edge | None) -> str:
     if edge is None:
         return ""
     tag = "" if edge.tag is None else f"[side output {edge.tag!r}] "
-    if isinstance(edge.consumer, TwoInputs):
+    if edge.consumer.input_count > 1:
         tag += f"[input {edge.port + 1}] "
     return f"+- {tag}" if edge.partitioning is None else f"+= {_way(edge)} => {tag}"
 
@@ -122,11 +125,18 @@ def _describe(job: CompiledJob, node: Operator, form: Form) -> str:
         f"{form}; "
         f"parallelism {job.layout.parallelism[node]}"
     ]
+    if node.changelog not in (None, ChangelogMode.INSERT_ONLY):
+        parts.append(f"; sends changes: {node.changelog.value}")
     if node.on_error == DEAD_LETTER:
         parts.append("; on error: dead letter")
     if isinstance(node, Sink):
         parts.append(f"; {node.sink.guarantee_in(job.spec.guarantee)}")
     return "".join(parts) + ")"
+
+
+def _columns(node: Operator) -> dict[str, str] | None:
+    """The columns of what an operator sends, if known."""
+    return None if node.schema is None else {field.name: str(field.type) for field in node.schema}
 
 
 def _promise(job: CompiledJob) -> str:

@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from scurry.common.watermark_strategy import FunctionTimestampAssigner
-from scurry.compile.operators import built_in_aggregates, vectorised
+from scurry.compile.operators import vectorised
 from scurry.compile.stages import Layout
 from scurry.functions.dead_letters import DEAD_LETTER
 from scurry.plan.graph import Graph
-from scurry.plan.nodes import Batches, Filter, Operator, Sink, Source, Timestamps, Window
+from scurry.plan.nodes import Batches, Operator, Sink, Source, Timestamps, Window
 from scurry.runtime.selectors import picked_field
 
 COLUMNS = "columns"
@@ -58,10 +58,10 @@ def find_forms(graph: Graph, layout: Layout, columns: bool) -> Mapping[Operator,
 
 def _sends(node: Operator, given: str, works_on: str) -> str:
     """What an operator hands on."""
-    if isinstance(node, Filter):
-        return ROWS if node.on_error == DEAD_LETTER else given
-    if isinstance(node, Timestamps):
-        return given
+    if node.hands_on:
+        # operators that try each record for dead letters take it out of its columns
+        tried = node.on_error == DEAD_LETTER and not isinstance(node, Timestamps)
+        return ROWS if tried else given
     # results of a declared type are checked one by one
     return ROWS if isinstance(node, Window) and node.declared else works_on
 
@@ -76,7 +76,7 @@ def _works_on(node: Operator, given: str, columns: bool) -> tuple[str, str]:
         return COLUMNS, ""
     if isinstance(node, Timestamps):
         return _of_timestamps(node, given)
-    if isinstance(node, Window) and built_in_aggregates(node):
+    if isinstance(node, Window) and node.windowing.built_in:
         if not vectorised(node):
             return ROWS, "of its windows, trigger or evictor"
         return (COLUMNS, "") if columns else (ROWS, "scurry.windows.vectorised is false")

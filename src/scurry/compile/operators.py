@@ -30,7 +30,6 @@ from scurry.runtime.windowing.choice import (
     window_operator,
     windows_combiner,
 )
-from scurry.runtime.windowing.vectorised.aligned import built_in
 
 Make = Callable[[OperatorSpec], Operator]
 
@@ -72,11 +71,6 @@ _LOWERINGS: dict[type[nodes.Node], Callable[[Any], Make]] = {
     nodes.Reduce: lambda node: MakeOperator(ReduceOperator, node.function),
     nodes.Sink: lambda node: MakeOperator(SinkOperator, node.sink),
 }
-
-
-def built_in_aggregates(node: nodes.Window) -> bool:
-    """Whether what the windows of ``node`` compute is built-in aggregates and nothing else."""
-    return built_in(node.windowing)
 
 
 def vectorised(node: nodes.Node) -> bool:

@@ -26,10 +26,8 @@ from scurry.plan.nodes import (
     Operator,
     Partition,
     SideOutput,
-    Sink,
     Source,
     Timestamps,
-    TwoInputs,
     Union,
 )
 from scurry.runtime import partitioners
@@ -115,7 +113,7 @@ def _may_chain(
         return True
     if len(chained) < len(incoming) or len({places[producer] for producer in chained}) > 1:
         return False
-    if isinstance(node, Sink):
+    if not node.needs_order:
         return True
     apart = sum(len(origins[producer]) for producer in chained)
     together = frozenset[Operator]().union(*(origins[producer] for producer in chained))
@@ -175,7 +173,7 @@ def _hop(edge: Edge, degrees: dict[Operator, int], degree: int, chaining: bool) 
         return edge
     if isinstance(consumer, Timestamps) and consumer.of_source:
         return edge
-    if isinstance(consumer, TwoInputs):
+    if consumer.input_count > 1:
         return _forward(edge, degrees, degree)
     if consumer.parallelism is not None and consumer.parallelism != degrees[producer]:
         return replace(edge, partitioning=partitioners.Rebalance())

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
+from scurry.common.changelog import ChangelogMode
 from scurry.common.errors import ProgramError
 from scurry.common.type_information import TypeInformation
 from scurry.common.typeinfo import Types
@@ -24,6 +25,7 @@ class NumberSequenceSource(Source):
     """
 
     columnar = True
+    changelog = ChangelogMode.INSERT_ONLY
 
     def __init__(self, start: int, end: int) -> None:
         if start > end:

@@ -128,6 +128,9 @@ class Sink(ABC):
     guarantee: str = EXACTLY_ONCE
     #: Whether its writers take Arrow columns where there are any; for ``explain()``.
     columnar: bool = False
+    #: Whether it can do nothing but insert: a stream that is known to have other changes is refused
+    #: when the program is built.
+    insertions_only: bool = False
     #: Whether the sink knows by its uid, after a restart, what it has written.
     known_by_uid: bool = True
     #: What the sink keeps back from one micro-batch to the next and will write later, in words,

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from scurry.common.changelog import ChangelogMode
 from scurry.common.type_information import TypeInformation
 from scurry.functions.output_tag import OutputTag
 
@@ -117,6 +118,8 @@ class Source(ABC):
     max_tasks: int | None = None
     #: Whether ``read`` gives Arrow columns; for ``explain()``, the engine takes what it is given.
     columnar: bool = False
+    #: Which kinds of changes the records can be, None if only they themselves know.
+    changelog: ChangelogMode | None = None
     #: Whether ``read`` gives plain tuples for columns of no declared type, instead of Rows.
     as_tuples: bool = False
     #: The side outputs of the source's stream.

@@ -13,7 +13,7 @@ from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.windowing.aligned import AlignedWindowOperator, runs_aligned
 from scurry.runtime.windowing.operator import WindowOperator
 from scurry.runtime.windowing.sessions import SessionOperator, runs_sessions
-from scurry.runtime.windowing.vectorised.aligned import VectorisedAlignedOperator, built_in
+from scurry.runtime.windowing.vectorised.aligned import VectorisedAlignedOperator
 from scurry.runtime.windowing.vectorised.sessions import (
     VectorisedSessionOperator,
     fixed_sessions,
@@ -23,15 +23,14 @@ from scurry.windowing.spec import WindowSpec
 
 def runs_vectorised(windowing: WindowSpec) -> bool:
     """Whether there is a vectorised operator for ``windowing``."""
-    return built_in(windowing) and (runs_aligned(windowing) or fixed_sessions(windowing))
+    return windowing.built_in and (runs_aligned(windowing) or fixed_sessions(windowing))
 
 
 def windows_combiner(windowing: WindowSpec) -> Combiner | None:
     """What may combine elements on their way to ``windowing``; see
     :mod:`scurry.runtime.columnar.combiner` for the windows of which that is right."""
     assigner: Any = windowing.assigner
-    asks_for_late_ones = windowing.allowed_lateness > 0 or windowing.late_tag is not None
-    if not runs_vectorised(windowing) or windowing.merging or asks_for_late_ones:
+    if not runs_vectorised(windowing) or windowing.merging or windowing.asks_for_late_elements:
         return None
     if assigner.slide > assigner.size:
         return None

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from scurry.functions.window_aggregates import Aggregates, WithWindow, WithWindowOnly
+from scurry.functions.window_aggregates import Aggregates
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, Batch, Longs
 from scurry.runtime.columnar.combiner import unpack_slices
 from scurry.runtime.columnar.measures import Measures
@@ -39,12 +39,6 @@ from scurry.windowing.spec import WindowSpec
 
 #: Rows that are put together for firing at a time.
 _AT_ONCE = 500_000
-
-
-def built_in(windowing: WindowSpec) -> bool:
-    """Whether what a windowing computes is built-in aggregates and nothing else."""
-    plain = type(windowing.function) in (WithWindow, WithWindowOnly)
-    return plain and type(windowing.incremental) is Aggregates
 
 
 class VectorisedOperator(WindowingOperator, ABC):
