@@ -83,14 +83,14 @@ def always_combine(monkeypatch: pytest.MonkeyPatch) -> None:
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many records were combined, batch by batch."""
     found: list[int] = []
-    split = combiner.Combiner.split
+    split = combiner.SliceCombiner.split
 
     def counting(self: Any, *arguments: Any) -> Any:
         combined, rest = split(self, *arguments)
         found.append(0 if combined is None else combined.records)
         return combined, rest
 
-    monkeypatch.setattr(combiner.Combiner, "split", counting)
+    monkeypatch.setattr(combiner.SliceCombiner, "split", counting)
     return found
 
 

@@ -1,5 +1,5 @@
-"""Built-in aggregates: both lanes give the rows that their definition gives, however the input is
-cut, lost and run again."""
+"""Built-in aggregates: on columns and on rows they give what their definition gives, however the
+input is cut, lost and run again."""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
 A key must land in the same key group in every process, on every machine and after every restart,
 so Python's salted ``hash`` cannot be used. Instead each key has a *canonical form*, a byte string
 (:mod:`scurry.common.key_forms`), which also names the key in durable state. Two keys are one if
-their forms are equal, and in no other case.
+their forms are equal, and in no other case. The hash is fixed for ever, as ``docs/design/hash.md``
+specifies it: state lies where its key's hash says.
 
 In memory keys are the keys of dicts, where Python's equality decides. For most classes both are
 the same: numbers, texts, dates, tuples of such. For all others the engine uses a
@@ -118,8 +119,12 @@ def _hash_form(form: bytes) -> int:
 
 def stable_hash_int64(keys: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, Any]:
     """:func:`stable_hash` of a whole column of integers at once."""
+    return mix_all(keys.astype(np.int64).view(np.uint64))
+
+
+def mix_all(value: np.ndarray[Any, np.dtype[np.uint64]]) -> np.ndarray[Any, Any]:
+    """The last step of :func:`stable_hash` for many numbers at once."""
     with np.errstate(over="ignore"):
-        value = keys.astype(np.int64).view(np.uint64)
         value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return value ^ (value >> np.uint64(31))
@@ -154,7 +159,11 @@ class KeySlots(dict[Any, int]):
 
     def of_ints(self, keys: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, Any]:
         """The slots of a column of integer keys."""
-        groups = stable_hash_int64(keys) % np.uint64(self.max_parallelism)
+        return self.of_hashes(stable_hash_int64(keys))
+
+    def of_hashes(self, hashes: np.ndarray[Any, np.dtype[np.uint64]]) -> np.ndarray[Any, Any]:
+        """The slots of keys with those hashes."""
+        groups = hashes % np.uint64(self.max_parallelism)
         scaled = groups * np.uint64(self.parallelism)
         return (scaled // np.uint64(self.max_parallelism)).astype(np.int64)
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from scurry.common.changelog import ChangelogMode
 from scurry.common.errors import ConfigurationError, TypeMismatchError
 from scurry.common.texts import writer_of
 from scurry.common.type_information import TypeInformation, describe
@@ -70,6 +71,8 @@ class DeserializationSchema(ABC):
 
     #: Whether what :meth:`deserialize` returns is a list of elements instead of one.
     flattens: bool = False
+    #: Which kinds of changes the elements can be, None if only they themselves know.
+    changelog: ChangelogMode | None = None
 
     @abstractmethod
     def deserialize(self, message: bytes) -> Any:

@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
+from scurry.common.changelog import ChangelogMode
 from scurry.common.errors import ProgramError
 from scurry.plan.graph import Graph
-from scurry.plan.nodes import (
-    IntervalJoin,
-    KeyBy,
-    KeyedBroadcastProcess,
-    KeyedCoProcess,
-    KeyedProcess,
-    Node,
-    Partition,
-    Reduce,
-    SideOutput,
-    Sink,
-    Source,
-    Window,
-)
-
-_KEYED = (KeyedProcess, Reduce, Window, KeyedCoProcess, KeyedBroadcastProcess, IntervalJoin)
+from scurry.plan.nodes import KeyBy, Node, Partition, SideOutput, Sink, Source
 
 
 def check_program(graph: Graph, max_parallelism: int, generated_uids: bool = True) -> Graph:
@@ -35,13 +21,27 @@ def check_program(graph: Graph, max_parallelism: int, generated_uids: bool = Tru
     _check_sinks(graph)
     for node in graph.nodes:
         _check_parallelism(node, max_parallelism)
-        if isinstance(node, _KEYED) and not _is_keyed(node):
+        if not all(isinstance(source, KeyBy) for source in node.inputs[: node.keyed_inputs]):
             raise ProgramError(
                 f"{node.name!r} ({node.location}) needs a keyed stream: call key_by(...) before it."
             )
         if isinstance(node, SideOutput):
             _check_side_output(node)
+        if isinstance(node, Sink):
+            _check_changes(node)
     return graph
+
+
+def _check_changes(node: Sink) -> None:
+    """A sink that only inserts has no use for deletions and updates."""
+    mode = node.inputs[0].changelog
+    if node.sink.insertions_only and mode not in (None, ChangelogMode.INSERT_ONLY):
+        source = node.inputs[0]
+        raise ProgramError(
+            f"The sink {node.name!r} ({node.location}) only inserts, and {source.name!r} "
+            f"({source.location}) sends updates and deletions (changelog mode {mode.value!r}). "
+            "Use a sink that knows the key of the table, such as PostgresSink.upsert."
+        )
 
 
 def _check_side_output(node: SideOutput) -> None:
@@ -58,11 +58,6 @@ def _check_side_output(node: SideOutput) -> None:
             f"get_side_output({node.tag!r}) at {node.location} was called on {producer.name!r}, "
             "which has no side outputs; call it on the stream that process(...) returned."
         )
-
-
-def _is_keyed(node: Node) -> bool:
-    inputs = node.inputs[:1] if isinstance(node, KeyedBroadcastProcess) else node.inputs
-    return all(isinstance(source, KeyBy) for source in inputs)
 
 
 def _check_uids(graph: Graph) -> None:

@@ -40,7 +40,6 @@ from scurry.runtime.windowing.sessions import SessionOperator, runs_sessions
 from scurry.runtime.windowing.vectorised.aligned import (
     VectorisedAlignedOperator,
     VectorisedOperator,
-    built_in,
 )
 from scurry.runtime.windowing.vectorised.sessions import VectorisedSessionOperator, fixed_sessions
 from scurry.state.layout import StateLayout
@@ -129,7 +128,7 @@ def _windows(node: nodes.Window, columns: bool) -> PhysicalOperator:
     make = MakeOperator(_window_operator(node.windowing, columns), (node.windowing,))
     layout = make.kind.state_layout(*make.arguments)
     # so that a refusal can name the setting
-    settings = {VECTORISED: columns} if _in_columns(node.windowing) else {}
+    settings = {VECTORISED: columns} if fits_columns(node.windowing) else {}
     parameters = {**layout.parameters, **settings}
     return PhysicalOperator(msgspec.structs.replace(layout, parameters=parameters), make)
 
@@ -146,12 +145,13 @@ def _make(node: nodes.Node) -> MakeOperator:
 
 def _window_operator(windowing: WindowSpec, columns: bool) -> type[WindowingOperator]:
     """The fastest operator that can run a windowing; all give the same results."""
-    if columns and _in_columns(windowing):
+    if columns and fits_columns(windowing):
         return VectorisedSessionOperator if windowing.merging else VectorisedAlignedOperator
     if runs_aligned(windowing):
         return AlignedWindowOperator
     return SessionOperator if runs_sessions(windowing) else WindowOperator
 
 
-def _in_columns(windowing: WindowSpec) -> bool:
-    return built_in(windowing) and (runs_aligned(windowing) or fixed_sessions(windowing))
+def fits_columns(windowing: WindowSpec) -> bool:
+    """Whether there is an operator that runs a windowing on whole columns."""
+    return windowing.built_in and (runs_aligned(windowing) or fixed_sessions(windowing))

@@ -10,6 +10,7 @@ from scurry.common.errors import ProgramError
 from scurry.compile.checks import check_program
 from scurry.compile.choose_operators import PhysicalOperator, choose_operators
 from scurry.compile.combining import with_combiners
+from scurry.compile.forms import Form, find_forms
 from scurry.compile.poison import route_dead_letters
 from scurry.compile.stages import Layout, lay_out
 from scurry.compile.uids import Naming, assign_uids, fingerprint
@@ -84,9 +85,10 @@ class CompiledJob:
             for node in self.graph.sinks
         )
 
-    def lane(self, node: Operator) -> str:
-        """How ``node`` is run, in words."""
-        return "hosted, vectorised" if self.chosen[node].vectorised else "hosted"
+    @property
+    def forms(self) -> Mapping[Operator, Form]:
+        """Whether each operator works on columns or on rows."""
+        return find_forms(self.graph, self.layout, self.chosen)
 
 
 def compile_job(graph: Graph, settings: Settings) -> CompiledJob:

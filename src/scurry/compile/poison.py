@@ -11,6 +11,7 @@ refused. Only records that a source rejects need no reader: the source counts th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from scurry.common.errors import ProgramError
@@ -18,46 +19,16 @@ from scurry.functions.dead_letters import DEAD_LETTER, DEAD_LETTERS, FAIL, Lette
 from scurry.plan.graph import Graph, producers
 from scurry.plan.nodes import (
     AllDeadLetters,
-    AsyncWait,
-    BroadcastProcess,
-    CoProcess,
-    Filter,
-    FlatMap,
     KeyBy,
-    KeyedBroadcastProcess,
-    KeyedCoProcess,
-    KeyedProcess,
     KeyGuard,
     Map,
     Node,
     Operator,
-    Process,
-    Reduce,
     SideOutput,
     Source,
-    Timestamps,
     Union,
-    Window,
 )
-from scurry.runtime.windowing.vectorised.aligned import built_in
-
-#: Nodes that can tell which element made user code fail.
-_ABLE = (
-    Map,
-    FlatMap,
-    Filter,
-    Process,
-    Timestamps,
-    KeyBy,
-    KeyedProcess,
-    Reduce,
-    CoProcess,
-    KeyedCoProcess,
-    BroadcastProcess,
-    KeyedBroadcastProcess,
-    AsyncWait,
-    Window,
-)
+from scurry.plan.rewrite import CircularPlan, rewrite
 
 
 def route_dead_letters(graph: Graph, policy: str) -> Graph:
@@ -74,7 +45,7 @@ def route_dead_letters(graph: Graph, policy: str) -> Graph:
             "there. Set scurry.on-error to dead-letter, or call on_error('dead-letter') on a "
             "stream, or set_bad_records('dead-letter') on a source."
         )
-    rewritten = _Rewriting(graph, guarded, rejecting).run()
+    rewritten = _rewritten(graph, guarded, rejecting)
     _check_readers(rewritten)
     return rewritten
 
@@ -89,14 +60,14 @@ def _guarded(graph: Graph, policy: str) -> set[Node]:
     for node in graph.nodes:
         if (
             isinstance(node, AllDeadLetters)
-            or (isinstance(node, SideOutput) and node.tag == DEAD_LETTERS.tag_id)
+            or _is_letters(node)
             or any(source in handling for source in node.inputs)
         ):
             handling.add(node)
         wanted = node.on_error or (FAIL if node in handling else policy)
         if wanted != DEAD_LETTER:
             continue
-        if isinstance(node, _ABLE) and not _vectorised(node):
+        if node.names_failures:
             found.add(node)
         elif node.on_error == DEAD_LETTER:
             raise ProgramError(
@@ -108,87 +79,72 @@ def _guarded(graph: Graph, policy: str) -> set[Node]:
     return found
 
 
-def _vectorised(node: Node) -> bool:
-    """Whether a node is windows with built-in aggregates, which handle elements by the thousand."""
-    return isinstance(node, Window) and built_in(node.windowing)
+def _is_letters(node: Node) -> bool:
+    """Whether a node is the dead letters of one operator."""
+    return isinstance(node, SideOutput) and node.tag == DEAD_LETTERS.tag_id
 
 
-class _Rewriting:
-    """One rewriting of a graph, from its ends backwards."""
+def _rewritten(graph: Graph, guarded: set[Node], rejecting: set[Source]) -> Graph:
+    senders = [node for node in graph.nodes if node in guarded or node in rejecting]
+    try:
+        return rewrite(
+            graph,
+            _Routing(senders, guarded),
+            lambda node: senders if isinstance(node, AllDeadLetters) else (),
+        )
+    except CircularPlan as circle:
+        node = circle.node
+        raise ProgramError(
+            f"{node.name!r} ({node.location}) handles dead letters and sends its own to "
+            "the same stream. Leave its on_error as it is, or read the letters of single "
+            "operators with get_side_output(DEAD_LETTERS)."
+        ) from None
 
-    def __init__(self, graph: Graph, guarded: set[Node], rejecting: set[Source]) -> None:
-        self._graph = graph
+
+class _Routing:
+    """What becomes of each node."""
+
+    def __init__(self, senders: list[Node], guarded: set[Node]) -> None:
+        self._senders = senders
         self._guarded = guarded
-        self._rejecting = rejecting
-        self._made: dict[Node, Node] = {}
+        #: what goes in front of a KeyBy that must not fail the job
         self._guards: dict[Node, KeyGuard] = {}
-        self._open: set[Node] = set()
 
-    def run(self) -> Graph:
-        fed = {source for node in self._graph.nodes for source in node.inputs}
-        ends = [node for node in self._graph.nodes if node not in fed]
-        return Graph.of(self._graph.name, [self._node(end) for end in ends])
-
-    def _node(self, node: Node) -> Node:
-        if node not in self._made:
-            if node in self._open:
-                raise ProgramError(
-                    f"{node.name!r} ({node.location}) handles dead letters and sends its own to "
-                    "the same stream. Leave its on_error as it is, or read the letters of single "
-                    "operators with get_side_output(DEAD_LETTERS)."
-                )
-            self._open.add(node)
-            self._made[node] = self._rewrite(node)
-        return self._made[node]
-
-    def _rewrite(self, node: Node) -> Node:
+    def __call__(self, node: Node, made: Mapping[Node, Node]) -> Node:
         if isinstance(node, AllDeadLetters):
-            return Union(name=node.name, location=node.location, inputs=self._all(node))
-        if (
-            isinstance(node, SideOutput)
-            and isinstance(node.inputs[0], KeyBy)
-            and node.tag == DEAD_LETTERS.tag_id
-        ):
-            return replace(node, inputs=(self._letters_source(node.inputs[0]),))
+            letters = tuple(self._letters(node, sender, made) for sender in self._senders)
+            return Union(name=node.name, location=node.location, inputs=letters)
+        inputs = tuple(made[source] for source in node.inputs)
+        if _is_letters(node) and node.inputs[0] in self._guards:
+            inputs = (self._guards[node.inputs[0]],)
         if isinstance(node, KeyBy) and node in self._guarded:
-            return replace(node, inputs=(self._guard(node),), on_error=DEAD_LETTER)
-        inputs = tuple(self._node(source) for source in node.inputs)
+            guard = self._guards[node] = _guard(node, inputs[0])
+            return replace(node, inputs=(guard,), on_error=DEAD_LETTER)
         decided = DEAD_LETTER if node in self._guarded else FAIL
         return replace(node, inputs=inputs, on_error=decided)
 
-    def _all(self, asking: AllDeadLetters) -> tuple[Node, ...]:
-        letters: list[Node] = []
-        for node in self._graph.nodes:
-            if node in self._guarded:
-                letters.append(_letters_of(asking, self._letters_source(node)))
-            elif isinstance(node, Source) and node in self._rejecting:
-                letters.append(
-                    Map(
-                        name=asking.name,
-                        location=asking.location,
-                        inputs=(_letters_of(asking, self._node(node)),),
-                        on_error=FAIL,
-                        function=LetterOfSource(node.name, node.uid or ""),
-                    )
-                )
-        return tuple(letters)
+    def _letters(self, asking: AllDeadLetters, sender: Node, made: Mapping[Node, Node]) -> Node:
+        """The dead letters of one operator or source."""
+        if sender in self._guarded:
+            return _letters_of(asking, self._guards.get(sender, made[sender]))
+        return Map(
+            name=asking.name,
+            location=asking.location,
+            inputs=(_letters_of(asking, made[sender]),),
+            on_error=FAIL,
+            function=LetterOfSource(sender.name, sender.uid or ""),
+        )
 
-    def _letters_source(self, node: Node) -> Node:
-        if isinstance(node, KeyBy):
-            return self._guard(node) if node in self._guarded else self._node(node)
-        return self._node(node)
 
-    def _guard(self, node: KeyBy) -> KeyGuard:
-        if node not in self._guards:
-            self._guards[node] = KeyGuard(
-                name=f"{node.name} (checked)",
-                location=node.location,
-                inputs=(self._node(node.inputs[0]),),
-                type_info=node.inputs[0].type_info,
-                on_error=DEAD_LETTER,
-                selector=node.selector,
-            )
-        return self._guards[node]
+def _guard(node: KeyBy, source: Node) -> KeyGuard:
+    return KeyGuard(
+        name=f"{node.name} (checked)",
+        location=node.location,
+        inputs=(source,),
+        type_info=node.inputs[0].type_info,
+        on_error=DEAD_LETTER,
+        selector=node.selector,
+    )
 
 
 def _letters_of(asking: AllDeadLetters, sender: Node) -> SideOutput:
@@ -203,7 +159,7 @@ def _letters_of(asking: AllDeadLetters, sender: Node) -> SideOutput:
 def _check_readers(graph: Graph) -> None:
     read: set[Operator] = set()
     for node in graph.nodes:
-        if isinstance(node, SideOutput) and node.tag == DEAD_LETTERS.tag_id:
+        if _is_letters(node):
             read.update(producers(node.inputs[0]))
     for operator in graph.operators:
         if operator.on_error == DEAD_LETTER and operator not in read:

@@ -26,16 +26,14 @@ from scurry.plan.nodes import (
     Operator,
     Partition,
     SideOutput,
-    Sink,
     Source,
     Timestamps,
-    TwoInputs,
     Union,
 )
 from scurry.runtime import partitioners
-from scurry.runtime.columnar.combiner import Combiner
+from scurry.runtime.combining import Combiner
 from scurry.runtime.partitioners import Partitioning
-from scurry.runtime.selectors import no_key, picked_field
+from scurry.runtime.selectors import no_key, picked_key
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,7 @@ def _may_chain(
         return True
     if len(chained) < len(incoming) or len({places[producer] for producer in chained}) > 1:
         return False
-    if isinstance(node, Sink):
+    if not node.needs_order:
         return True
     apart = sum(len(origins[producer]) for producer in chained)
     together = frozenset[Operator]().union(*(origins[producer] for producer in chained))
@@ -148,7 +146,7 @@ def partitioning_of(node: KeyBy | Partition) -> Partitioning:
         select = node.selector.get_key
         if select is no_key:
             return partitioners.OneKey()
-        return partitioners.ByKey(select, picked_field(select))
+        return partitioners.ByKey(select, picked_key(select))
     if node.how == "custom":
         assert node.partitioner is not None
         assert node.selector is not None
@@ -175,7 +173,7 @@ def _hop(edge: Edge, degrees: dict[Operator, int], degree: int, chaining: bool) 
         return edge
     if isinstance(consumer, Timestamps) and consumer.of_source:
         return edge
-    if isinstance(consumer, TwoInputs):
+    if consumer.input_count > 1:
         return _forward(edge, degrees, degree)
     if consumer.parallelism is not None and consumer.parallelism != degrees[producer]:
         return replace(edge, partitioning=partitioners.Rebalance())

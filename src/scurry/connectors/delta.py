@@ -29,6 +29,8 @@ class DeltaSink(Sink):
     names the columns a new table is divided by; ``storage_options`` go to ``deltalake``.
     """
 
+    columnar = True
+
     def __init__(
         self,
         path: str,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scurry.common.changelog import mode_of_union
 from scurry.common.errors import ProgramError, StateError
 from scurry.common.type_information import TypeInformation
 from scurry.functions.source import Json, ReadPlan, ReadRange, Source, SourceBatch, SourceEnumerator
@@ -29,6 +30,8 @@ class HybridSource(Source):
                 )
         self._sources = sources
         self.bounded = sources[-1].bounded
+        self.changelog = mode_of_union(source.changelog for source in sources)
+        self.columnar = all(source.columnar for source in sources)
         self.as_tuples = all(source.as_tuples for source in sources)
         self.side_outputs = tuple(
             dict.fromkeys(tag for source in sources for tag in source.side_outputs)

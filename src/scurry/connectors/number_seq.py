@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
+from scurry.common.changelog import ChangelogMode
 from scurry.common.errors import ProgramError
 from scurry.common.type_information import TypeInformation
 from scurry.common.typeinfo import Types
@@ -22,6 +23,9 @@ class NumberSequenceSource(Source):
     The range is cut into as many partitions as the job is parallel; within a partition the numbers
     come in order.
     """
+
+    columnar = True
+    changelog = ChangelogMode.INSERT_ONLY
 
     def __init__(self, start: int, end: int) -> None:
         if start > end:

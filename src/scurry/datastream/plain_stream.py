@@ -121,12 +121,13 @@ class DataStream(StreamStep):
 
     def map_batches(self, func: Callable[[Any], Any], output_type: Any = None) -> DataStream:
         """Replace whole batches: ``func`` takes a ``pyarrow.RecordBatch`` and returns one with as
-        many rows. It must not depend on where batches begin and end."""
+        many rows, each of which is a change of the same kind as the row it replaces. It must not
+        depend on where batches begin and end."""
         return self._batches("Map Batches", func, output_type)
 
     def process_batches(self, func: Callable[[Any], Any], output_type: Any = None) -> DataStream:
         """Replace whole batches by any number of batches: ``func`` takes a ``pyarrow.RecordBatch``
-        and returns or yields RecordBatches or Tables of any length."""
+        and returns or yields RecordBatches or Tables of any length. The rows must be insertions."""
         return self._batches("Process Batches", func, output_type)
 
     def _batches(self, name: str, func: Any, output_type: Any) -> DataStream:

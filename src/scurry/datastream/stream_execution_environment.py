@@ -267,7 +267,7 @@ class StreamExecutionEnvironment(JobSettings):
         return both
 
     def explain(self) -> str:
-        """The program as a tree, with stages, lanes and uids."""
+        """The program as a tree, with stages and uids, and what works on columns."""
         return explain(self._compile(None))
 
     def get_execution_plan(self) -> str:

@@ -90,6 +90,11 @@ class Records(Protocol):
     def ts(self) -> NDArray[np.int64] | None:
         """Event timestamps in milliseconds, None if the records have none."""
 
+    @property
+    def kinds(self) -> np.ndarray[Any, np.dtype[np.int8]] | None:
+        """What each record does to the table it belongs to, the values of their RowKinds; None if
+        all of them are insertions. Records that are Rows know it themselves as well."""
+
 
 class SinkWriter(ABC):
     """The worker's half of a sink."""
@@ -120,6 +125,11 @@ class Sink(ABC):
     """A sink as the program names it; it is pickled and sent to the workers."""
 
     guarantee: str = EXACTLY_ONCE
+    #: Whether its writers take Arrow columns where there are any; for ``explain()``.
+    columnar: bool = False
+    #: Whether it can do nothing but insert: a stream that is known to have other changes is refused
+    #: when the program is built.
+    insertions_only: bool = False
     #: Whether the sink knows by its uid, after a restart, what it has written.
     known_by_uid: bool = True
     #: What the sink keeps back from one micro-batch to the next and will write later, in words,

@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from scurry.common.changelog import ChangelogMode
 from scurry.common.type_information import TypeInformation
 from scurry.functions.output_tag import OutputTag
 
@@ -63,6 +64,8 @@ class SourceBatch:
     rows: list[Any] | None = None
     columns: pa.RecordBatch | None = None
     timestamps: NDArray[np.int64] | None = None
+    #: with ``columns``: the value of each record's RowKind, None if all are insertions
+    kinds: NDArray[np.int8] | None = None
     #: elements for the side output :data:`DEAD_LETTERS`
     rejected: list[Any] = field(default_factory=list)
     #: how many bytes were read for this, if the source counts them
@@ -114,6 +117,10 @@ class Source(ABC):
     bounded: bool = True
     #: Into how many tasks the reading may be spread; None leaves it to the job's parallelism.
     max_tasks: int | None = None
+    #: Whether ``read`` gives Arrow columns; for ``explain()``, the engine takes what it is given.
+    columnar: bool = False
+    #: Which kinds of changes the records can be, None if only they themselves know.
+    changelog: ChangelogMode | None = None
     #: Whether ``read`` gives plain tuples for columns of no declared type, instead of Rows.
     as_tuples: bool = False
     #: The side outputs of the source's stream.

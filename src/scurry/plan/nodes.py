@@ -4,7 +4,8 @@ Some nodes are operators, something that runs. Others only say how records get f
 the next: :class:`KeyBy`, :class:`Partition`, :class:`Union`, :class:`SideOutput`.
 
 Each operator class says whether its operators *keep* something from one micro-batch to the next.
-What is kept is found again by the operator's uid after a restart.
+What is kept is found again by the operator's uid after a restart. Other facts about a class that
+passes ask for are its traits: :mod:`scurry.plan.node`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from scurry.common.type_information import TypeInformation
+import pyarrow as pa
+
+from scurry.common.changelog import ChangelogMode, mode_of_union
 from scurry.common.watermark_strategy import WatermarkStrategy
 from scurry.functions import sink as sinks
 from scurry.functions import source as sources
@@ -22,10 +25,10 @@ from scurry.functions.broadcast import (
     BroadcastProcessFunction,
     KeyedBroadcastProcessFunction,
 )
-from scurry.functions.checkpointed import CheckpointedFunction
 from scurry.functions.co_process import CoProcessFunction, KeyedCoProcessFunction
 from scurry.functions.joins import ProcessJoinFunction
 from scurry.functions.output_tag import OutputTag
+from scurry.functions.panes import AccumulationMode
 from scurry.functions.process import KeyedProcessFunction, ProcessFunction
 from scurry.functions.transforms import (
     FilterFunction,
@@ -36,55 +39,11 @@ from scurry.functions.transforms import (
     Partitioner,
     ReduceFunction,
 )
+from scurry.plan.node import FunctionOperator, schema_of, with_inner
+from scurry.plan.node import Node as Node
+from scurry.plan.node import Operator as Operator
 from scurry.state.states import MapStateDescriptor
 from scurry.windowing.spec import WindowSpec
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Node:
-    """A step of the program."""
-
-    name: str
-    inputs: tuple[Node, ...] = ()
-    uid: str | None = None
-    parallelism: int | None = None
-    max_parallelism: int | None = None
-    #: the user's file and line
-    location: str = ""
-    type_info: TypeInformation | None = None
-    #: whether the user declared ``type_info``, so that values are checked against it
-    declared: bool = False
-    #: "chain", "head" (start a new chain here) or "never"
-    chaining: str = "chain"
-    description: str = ""
-    #: "fail" or "dead-letter", None for what the job says
-    on_error: str | None = None
-    #: whether the user chose ``name``
-    named: bool = False
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Operator(Node):
-    """A node that runs."""
-
-    #: whether operators of this class always keep something
-    keeps: ClassVar[bool] = False
-
-    @property
-    def functions(self) -> tuple[Any, ...]:
-        """The user's functions, those inside adapters included."""
-        return _with_inner(getattr(self, "function", None))
-
-    @property
-    def stateful(self) -> bool:
-        """Whether the operator keeps something that must be found again after a restart."""
-        return self.keeps or any(isinstance(f, CheckpointedFunction) for f in self.functions)
-
-
-def _with_inner(*functions: Any) -> tuple[Any, ...]:
-    found = [f for f in functions if f is not None]
-    inner = (getattr(f, "function", None) for f in found)
-    return (*found, *(f for f in inner if f is not None))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -95,30 +54,40 @@ class Source(Operator):
 
     source: sources.Source
 
+    @property
+    def schema(self) -> pa.Schema | None:
+        return schema_of(self.type_info)
+
+    @property
+    def changelog(self) -> ChangelogMode | None:
+        return self.source.changelog
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Map(Operator):
+class Map(FunctionOperator):
     """One record for each."""
 
     function: MapFunction
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FlatMap(Operator):
+class FlatMap(FunctionOperator):
     """Any number of records for each."""
 
     function: FlatMapFunction
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Filter(Operator):
+class Filter(FunctionOperator):
     """Some of the records."""
+
+    hands_on: ClassVar[bool] = True
 
     function: FilterFunction
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Process(Operator):
+class Process(FunctionOperator):
     """A process function without keys."""
 
     function: ProcessFunction
@@ -131,9 +100,14 @@ class Batches(Operator):
     function: Function
     call: Callable[..., Any]
 
+    @property
+    def changelog(self) -> ChangelogMode | None:
+        # a row keeps the kind of the row whose place it takes
+        return mode_of_union(source.changelog for source in self.inputs)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AsyncWait(Operator):
+class AsyncWait(FunctionOperator):
     """Awaits the results of a function, many at a time."""
 
     function: AsyncFunction
@@ -144,8 +118,10 @@ class AsyncWait(Operator):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Timestamps(Operator):
+class Timestamps(FunctionOperator):
     """Assigns timestamps and watermarks."""
+
+    hands_on: ClassVar[bool] = True
 
     strategy: WatermarkStrategy
     #: whether it is the source's own strategy, which is always applied where the source is read
@@ -153,19 +129,21 @@ class Timestamps(Operator):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class KeyedProcess(Operator):
+class KeyedProcess(FunctionOperator):
     """A process function with state and timers per key."""
 
     keeps: ClassVar[bool] = True
+    keyed_inputs: ClassVar[int] = 1
 
     function: KeyedProcessFunction
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Reduce(Operator):
+class Reduce(FunctionOperator):
     """A rolling reduce per key."""
 
     keeps: ClassVar[bool] = True
+    keyed_inputs: ClassVar[int] = 1
 
     function: ReduceFunction
 
@@ -174,25 +152,33 @@ class Reduce(Operator):
 class TwoInputs(Operator):
     """An operator of two inputs, which may be of different types."""
 
+    input_count: ClassVar[int] = 2
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CoProcess(TwoInputs):
+class TwoInputFunction(TwoInputs, FunctionOperator):
+    """One that calls a function of the user's with one element at a time."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CoProcess(TwoInputFunction):
     """A function with a method for each input, without keys."""
 
     function: CoProcessFunction | KeyedCoProcessFunction
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class KeyedCoProcess(TwoInputs):
+class KeyedCoProcess(TwoInputFunction):
     """A function with a method for each input, and state and timers per key."""
 
     keeps: ClassVar[bool] = True
+    keyed_inputs: ClassVar[int] = 2
 
     function: CoProcessFunction | KeyedCoProcessFunction
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BroadcastProcess(TwoInputs):
+class BroadcastProcess(TwoInputFunction):
     """A function over a stream without keys and a broadcast stream, the second input."""
 
     keeps: ClassVar[bool] = True
@@ -202,10 +188,11 @@ class BroadcastProcess(TwoInputs):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class KeyedBroadcastProcess(TwoInputs):
+class KeyedBroadcastProcess(TwoInputFunction):
     """A function over a keyed stream and a broadcast stream, the second input."""
 
     keeps: ClassVar[bool] = True
+    keyed_inputs: ClassVar[int] = 1
 
     function: KeyedBroadcastProcessFunction
     descriptors: tuple[MapStateDescriptor, ...]
@@ -216,12 +203,28 @@ class Window(Operator):
     """Windows of each key: assigner, trigger and functions."""
 
     keeps: ClassVar[bool] = True
+    keyed_inputs: ClassVar[int] = 1
 
     windowing: WindowSpec
 
     @property
     def functions(self) -> tuple[Any, ...]:
-        return _with_inner(self.windowing.incremental, self.windowing.function)
+        return with_inner(self.windowing.incremental, self.windowing.function)
+
+    @property
+    def changelog(self) -> ChangelogMode | None:
+        if self.windowing.accumulation is AccumulationMode.ACCUMULATING_AND_RETRACTING:
+            return ChangelogMode.RETRACT
+        return ChangelogMode.INSERT_ONLY if self.windowing.built_in else None
+
+    @property
+    def names_failures(self) -> bool:
+        # built-in aggregates handle elements by the thousand
+        return not self.windowing.built_in
+
+    @property
+    def may_be_combined(self) -> bool:
+        return self.windowing.built_in and not self.windowing.asks_for_late_elements
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -229,6 +232,7 @@ class IntervalJoin(TwoInputs):
     """Joins elements of equal keys: right ones ``lower`` to ``upper`` ms after left ones."""
 
     keeps: ClassVar[bool] = True
+    keyed_inputs: ClassVar[int] = 2
 
     function: ProcessJoinFunction
     lower: int
@@ -240,6 +244,8 @@ class IntervalJoin(TwoInputs):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Sink(Operator):
     """Writes records."""
+
+    needs_order: ClassVar[bool] = False
 
     sink: sinks.Sink
     #: what to do about batches that the checkpoint does not know; None for the job's own choice
@@ -254,12 +260,20 @@ class Sink(Operator):
 class KeyBy(Node):
     """Partitions by key."""
 
+    hands_on: ClassVar[bool] = True
+
     selector: KeySelector
+
+    @property
+    def names_failures(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class KeyGuard(Operator):
     """Lets elements pass whose key can be computed."""
+
+    hands_on: ClassVar[bool] = True
 
     selector: KeySelector
 
@@ -273,6 +287,8 @@ class AllDeadLetters(Node):
 class Partition(Node):
     """Partitions in another way: forward, rebalance, shuffle, broadcast, global, custom."""
 
+    hands_on: ClassVar[bool] = True
+
     how: str
     partitioner: Partitioner | None = None
     selector: KeySelector | None = None
@@ -281,6 +297,8 @@ class Partition(Node):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Union(Node):
     """Several streams as one."""
+
+    hands_on: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

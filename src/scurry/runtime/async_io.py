@@ -24,7 +24,8 @@ from scurry.common.errors import ProgramError
 from scurry.functions.async_io import AsyncFunction, AsyncRetryStrategy
 from scurry.functions.contexts import FunctionContext, RuntimeContext
 from scurry.runtime.async_calls import AsyncCalls, Flight
-from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, Batch, Longs, pick
+from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, Batch, Longs
+from scurry.runtime.picking import pick
 from scurry.runtime.poison import PoisonGuard, emit_letters, stamp_at
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.stateless import FunctionOperator

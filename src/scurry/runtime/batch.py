@@ -1,10 +1,17 @@
 """A batch of records: Python objects or Arrow columns, with their times beside them.
 
+Records of several schemas that have one order are held as parts (:mod:`scurry.runtime.parts`).
+
 Beside each record travel, as numpy columns (or not at all where a job has no event time):
 
 * ``ts``: the record's event timestamp,
 * ``wm``: the watermark in force just before the record, in the channel it came through,
-* ``pos`` and ``tick``: the record's place in the job's input, see below.
+* ``pos`` and ``tick``: the record's place in the job's input, see below,
+* ``kinds``: what the record does to the table it belongs to (:mod:`scurry.runtime.kinds`).
+
+Where records are only passed on, whatever else happens to them, they keep their kinds. What a
+function of the user's returns is a record of its own: if it is a Row, it says itself what kind it
+is, and if not, it is an insertion, as in Flink.
 
 **The order of records.** Where channels meet, their records are merged by ``(pos, tick)``: ``pos``
 is the running watermark of the source partition the record stems from, ``tick`` numbers the
@@ -24,9 +31,7 @@ grow with every fan-out, and be sorted by and sent with all records, so there is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
-from operator import itemgetter
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -34,6 +39,10 @@ import pyarrow as pa
 
 from scurry.common.copies import all_fixed, own_all
 from scurry.runtime.columns import ElementCodec
+from scurry.runtime.kinds import Kinds, give_kinds, kinds_of
+from scurry.runtime.parts import Parts
+from scurry.runtime.picking import Longs as Longs
+from scurry.runtime.picking import pick
 
 MIN_WATERMARK = -(1 << 63)
 MAX_WATERMARK = (1 << 63) - 1
@@ -44,9 +53,8 @@ TIMER_TICK = -1
 #: Bits of ``tick`` below the source partition's rank.
 RANK_SHIFT = 44
 
-Longs = np.ndarray[Any, np.dtype[np.int64]]
-_TIMES = ("ts", "wm", "pos", "tick")
-_COLUMNS = (*_TIMES, "key_column")
+TIMES = ("ts", "wm", "pos", "tick")
+_COLUMNS = (*TIMES, "key_column", "kind_column")
 
 
 class Batch:
@@ -55,9 +63,11 @@ class Batch:
     __slots__ = (
         "_columns",
         "_keys",
+        "_parts",
         "_rows",
         "codec",
         "key_column",
+        "kind_column",
         "pos",
         "size",
         "tick",
@@ -70,6 +80,7 @@ class Batch:
         rows: list[Any] | None,
         *,
         columns: pa.RecordBatch | None = None,
+        parts: Parts | None = None,
         codec: ElementCodec | None = None,
         keys: list[Any] | None = None,
         key_column: Longs | None = None,
@@ -77,9 +88,11 @@ class Batch:
         wm: Longs | None = None,
         pos: Longs | None = None,
         tick: Longs | None = None,
+        kinds: Kinds | None = None,
     ) -> None:
         self._rows = rows
         self._columns = columns
+        self._parts = parts
         self.codec = codec
         self._keys = keys
         #: the keys again, if all of them are integers and nobody has made objects of them yet
@@ -88,20 +101,35 @@ class Batch:
         self.wm = wm
         self.pos = pos
         self.tick = tick
+        #: None where there are insertions only, or Rows, which know their kinds
+        self.kind_column = kinds
         if rows is not None:
             self.size = len(rows)
-        else:
-            assert columns is not None
+        elif columns is not None:
             self.size = columns.num_rows
+        else:
+            assert parts is not None
+            self.size = parts.size
 
     @property
     def rows(self) -> list[Any]:
         """The records as Python objects."""
-        if self._rows is None:
+        if self._rows is None and self._parts is not None:
+            self._rows = self._parts.rows()
+        elif self._rows is None:
             assert self._columns is not None
             assert self.codec is not None
             self._rows = self.codec.to_rows(self._columns)
+            if self.kind_column is not None:
+                give_kinds(self._rows, self.kind_column)
         return self._rows
+
+    @property
+    def kinds(self) -> Kinds | None:
+        """What each record does to the table it belongs to, None if all are insertions."""
+        if self.kind_column is None and self._columns is None:
+            return kinds_of(self.rows)
+        return self.kind_column
 
     @property
     def keys(self) -> list[Any] | None:
@@ -117,7 +145,7 @@ class Batch:
 
     @property
     def columns(self) -> pa.RecordBatch | None:
-        """The records as Arrow columns, if they are held that way."""
+        """The records as Arrow columns, if they are held that way and have one schema."""
         return self._columns
 
     def column(self, field: str | int | None) -> pa.Array | None:
@@ -134,6 +162,7 @@ class Batch:
         return Batch(
             self._rows,
             columns=self._columns,
+            parts=self._parts,
             codec=self.codec,
             keys=self._keys,
             key_column=self.key_column,
@@ -141,6 +170,7 @@ class Batch:
             wm=self.wm,
             pos=self.pos,
             tick=self.tick,
+            kinds=self.kind_column,
         )
 
     def apart(self) -> Batch:
@@ -154,23 +184,39 @@ class Batch:
         else:
             rows = None
         mine = self.alias()
-        mine._rows = rows
+        mine._rows, mine._parts = rows, None
         return mine
 
     def rows_fixed(self) -> bool:
         """Whether rows that are made of the columns cannot change."""
         if self._rows is not None:
             return all_fixed(self._rows)
+        if self._parts is not None:
+            return self._parts.rows_fixed()
         return self.codec is not None and self.codec.makes_fixed(self._columns)
 
     def with_rows(self, rows: list[Any]) -> Batch:
         """As many records with other contents, each in the place of its predecessor."""
         return Batch(rows, ts=self.ts, wm=self.wm, pos=self.pos, tick=self.tick)
 
+    def rewritten(self, rows: list[Any]) -> Batch:
+        """The same records in another form, so that they are of the same kinds."""
+        made = self.with_rows(rows)
+        made.kind_column = self.kind_column
+        return made
+
     def with_columns(self, columns: pa.RecordBatch, codec: ElementCodec) -> Batch:
-        """The same, given as columns."""
+        """As many records with other contents given as columns, each in the place of its
+        predecessor and of its kind: columns cannot say what kind they are."""
         return Batch(
-            None, columns=columns, codec=codec, ts=self.ts, wm=self.wm, pos=self.pos, tick=self.tick
+            None,
+            columns=columns,
+            codec=codec,
+            ts=self.ts,
+            wm=self.wm,
+            pos=self.pos,
+            tick=self.tick,
+            kinds=self.kinds,
         )
 
     def spread(self, rows: list[Any], origin: Longs) -> Batch:
@@ -185,22 +231,38 @@ class Batch:
 
     def take(self, index: Longs, *, compact: bool = False) -> Batch:
         """The records at ``index``, keys included; with ``compact`` only as columns, if held so."""
-        columns, rows, picker = None, None, _picker(index)
-        if self._columns is not None:
-            columns = self._columns.take(pa.array(index))
-        if self._rows is not None and not (compact and columns is not None):
-            rows = picker(self._rows)
-        picked = Batch(
-            rows,
-            columns=columns,
-            codec=self.codec,
-            keys=None if self._keys is None else picker(self._keys),
-        )
+        if self._parts is not None:
+            picked = self._take_parts(self._parts.take(index))
+            if self._rows is not None and not compact:
+                picked._rows = pick(self._rows, index)
+        else:
+            columns, rows = None, None
+            if self._columns is not None:
+                columns = self._columns.take(pa.array(index))
+            if self._rows is not None and not (compact and columns is not None):
+                rows = pick(self._rows, index)
+            picked = Batch(rows, columns=columns, codec=self.codec)
+        if self._keys is not None:
+            picked._keys = pick(self._keys, index)
         for name in _COLUMNS:
             column = getattr(self, name)
             if column is not None:
                 setattr(picked, name, column[index])
         return picked
+
+    def _take_parts(self, parts: Parts) -> Batch:
+        """The records of ``parts``: as columns, if they are of one schema."""
+        only = parts.only_piece()
+        columns = None if only is None else only[0].columns
+        if only is None or columns is None:
+            return Batch(None, parts=parts)
+        return Batch(None, columns=columns.take(pa.array(only[1])), codec=only[0].codec)
+
+    def of_port(self, ports: Longs, port: int) -> tuple[Batch, Longs]:
+        """The records of one input, as columns if they came so, and their places in this batch;
+        ``ports[i]`` says which input record i is of."""
+        places = np.flatnonzero(ports == port)
+        return self.take(places, compact=True), places
 
     def slices(self, rows: int) -> Iterator[Batch]:
         """The batch in pieces of at most ``rows`` records."""
@@ -208,6 +270,9 @@ class Batch:
             yield self
             return
         for at in range(0, self.size, rows):
+            if self._parts is not None:
+                yield self.take(np.arange(at, min(at + rows, self.size)))
+                continue
             piece = slice(at, at + rows)
             part = Batch(
                 None if self._rows is None else self._rows[piece],
@@ -222,18 +287,6 @@ class Batch:
             yield part
 
 
-def pick(items: Sequence[Any], index: Longs) -> list[Any]:
-    """``[items[i] for i in index]`` at C speed."""
-    return _picker(index)(items)
-
-
-def _picker(index: Longs) -> Callable[[Sequence[Any]], list[Any]]:
-    if len(index) < 2:
-        return lambda items: [items[at] for at in index.tolist()]
-    get = itemgetter(*index.tolist())
-    return lambda items: list(get(items))
-
-
 def origins(ends: list[int], sources: Longs | None = None) -> Longs:
     """For each emitted record the record that caused it, given how many records there were after
     each cause."""
@@ -241,47 +294,3 @@ def origins(ends: list[int], sources: Longs | None = None) -> Longs:
     counts[1:] -= counts[:-1].copy()
     causes = np.arange(len(ends), dtype=np.int64) if sources is None else sources
     return np.repeat(causes, counts)
-
-
-def concat(batches: Sequence[Batch]) -> Batch:
-    """One batch of all records, in the order given; records without keys among others with keys
-    have None."""
-    if len(batches) == 1:
-        return batches[0]
-    whole = _concat_columns(batches) or Batch(
-        list(chain.from_iterable(batch.rows for batch in batches))
-    )
-    if all(batch.key_column is not None for batch in batches):
-        whole.key_column = np.concatenate([batch.key_column for batch in batches])
-    elif any(batch.keys is not None for batch in batches):
-        keys: list[Any] = []
-        for batch in batches:
-            keys.extend([None] * batch.size if batch.keys is None else batch.keys)
-        whole.keys = keys
-    for name in _TIMES:
-        if any(getattr(batch, name) is not None for batch in batches):
-            setattr(whole, name, np.concatenate([_filled(batch, name) for batch in batches]))
-    return whole
-
-
-def _concat_columns(batches: Sequence[Batch]) -> Batch | None:
-    """The records as columns, if all batches have the same."""
-    first = batches[0]
-    if first.columns is None or first.codec is None:
-        return None
-    schema, form = first.columns.schema, first.codec.form
-    pieces = []
-    for batch in batches:
-        if batch.columns is None or batch.codec is None:
-            return None
-        if batch.codec.form != form or not batch.columns.schema.equals(schema):
-            return None
-        pieces.append(batch.columns)
-    return Batch(None, columns=pa.concat_batches(pieces), codec=first.codec)
-
-
-def _filled(batch: Batch, name: str) -> Longs:
-    column: Longs | None = getattr(batch, name)
-    if column is None:
-        return np.full(batch.size, MIN_WATERMARK, dtype=np.int64)
-    return column

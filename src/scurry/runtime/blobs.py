@@ -3,7 +3,8 @@
 A router calls :func:`encode_batch` for the records that it has gathered for a slot; the host of the
 slot calls :func:`decode_batch`. Records that are held as columns are written as Arrow IPC, Python
 objects as one pickle of the whole list. Keys and times are packed by
-:mod:`scurry.runtime.packed_longs`. The first value in a blob is the version of its format.
+:mod:`scurry.runtime.packed_longs`; the kinds of changes are a byte each, if they are not all
+insertions. The first value in a blob is the version of its format.
 
 Reading a pickle runs code that the pickle names. That is safe here: a blob exists within one
 micro-batch of one job, and its sender and receiver run the same user's code anyway.
@@ -23,9 +24,10 @@ from scurry.common.pickling import dumps
 from scurry.runtime.batch import Batch, Longs
 from scurry.runtime.columns import ElementCodec
 from scurry.runtime.failures import ElementFailed
+from scurry.runtime.kinds import only_changes
 from scurry.runtime.packed_longs import LongsPacker, LongsReader, pack_fields, unpack_fields
 
-_VERSION = 2
+_VERSION = 3
 _KEYS = "key_column"
 _TIMES = ("ts", "wm", "pos", "tick")
 
@@ -39,27 +41,31 @@ def encode_batch(batch: Batch) -> bytes:
         column = _whole_numbers(batch.keys)
     keys = batch.keys if column is None else None
     times = longs.pack(_KEYS, column), *(longs.pack(name, getattr(batch, name)) for name in _TIMES)
+    kinds = only_changes(batch.kind_column)
+    beside = keys, times, None if kinds is None else kinds.tobytes()
     if batch.columns is None:
-        return _dumps((_VERSION, None, batch.rows, keys, times))
+        return _dumps((_VERSION, None, batch.rows, *beside))
     steps, rest = pack_fields(batch.columns)
     content = steps, batch.columns.schema.serialize().to_pybytes(), _ipc(rest)
     form = "rows" if batch.codec is None else batch.codec.form
-    return _dumps((_VERSION, form, content, keys, times))
+    return _dumps((_VERSION, form, content, *beside))
 
 
 def decode_batch(blob: bytes) -> Batch:
     """The batch that :func:`encode_batch` made ``blob`` of."""
-    version, form, content, keys, times = pickle.loads(blob)
+    version, *rest = pickle.loads(blob)
     if version != _VERSION:
         raise ScurryError(f"A blob of format {version} met Scurry's format {_VERSION}.")
+    form, content, keys, times, packed_kinds = rest
+    kinds = None if packed_kinds is None else np.frombuffer(packed_kinds, dtype=np.int8)
     if form is None:
-        batch = Batch(content)
+        batch = Batch(content, kinds=kinds)
     else:
-        steps, schema, rest = content
-        plain = next(iter(pa.ipc.open_stream(rest)))
+        steps, schema, others = content
+        plain = next(iter(pa.ipc.open_stream(others)))
         columns = unpack_fields(pa.ipc.read_schema(pa.py_buffer(schema)), steps, plain)
         codec = ElementCodec.of_form(form, columns.schema)
-        batch = Batch(None, columns=columns, codec=codec)
+        batch = Batch(None, columns=columns, codec=codec, kinds=kinds)
     if keys is not None:
         batch.keys = list(keys)
     longs = LongsReader(batch.columns)

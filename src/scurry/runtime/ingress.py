@@ -207,4 +207,4 @@ class IngressTask:
         if codec is None:
             form = "tuples" if source.source.as_tuples else "rows"
             codec = ElementCodec.of_form(form, read.columns.schema)
-        return Batch(None, columns=read.columns, codec=codec, ts=read.timestamps)
+        return Batch(None, columns=read.columns, codec=codec, ts=read.timestamps, kinds=read.kinds)

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, Batch, Longs, concat
+from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, Batch, Longs
+from scurry.runtime.concat import concat
 from scurry.runtime.event_time import Mark
 
 #: One batch as it arrived: channel, number in the channel, input port, records.

@@ -124,7 +124,9 @@ class Operator:
         raise AssertionError(f"{type(self).__name__} takes no records")
 
     def process_ports(self, batch: Batch, ports: Longs) -> None:
-        """Handle records of two inputs, in order; ``ports[i]`` says which input record i is of."""
+        """Handle records of two inputs, in order; ``ports[i]`` says which input record i is of. Who
+        works on columns takes the records of each input with ``batch.of_port``: inputs of different
+        schemas have no columns in common, and yet each has its own."""
         raise AssertionError(f"{type(self).__name__} has one input only")
 
     def process_combined(self, blobs: Sequence[bytes]) -> int:
@@ -179,7 +181,7 @@ class Operator:
     def _emit_conforming(self, batch: Batch) -> None:
         if self.spec.type_info is not None:
             try:
-                batch = batch.with_rows(conform(batch.rows, self.spec.type_info))
+                batch = batch.rewritten(conform(batch.rows, self.spec.type_info))
             except Exception as failure:
                 raise self.failed(failure) from failure
         self.emit(batch)

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from scurry.common.errors import KeyTypeError, ProgramError
 from scurry.common.keys import KeySlots, freeze, freeze_all, stable_hash_int64
 from scurry.runtime.batch import Batch, Longs
-from scurry.runtime.columns import to_list
 from scurry.runtime.failures import ElementFailed, apply_all
-from scurry.runtime.selectors import no_key
+from scurry.runtime.key_columns import KeyColumn, key_column
+from scurry.runtime.picking import pick
+from scurry.runtime.selectors import Picked, no_key
 
 Spread = Iterator[tuple[int, Batch]]
 
@@ -116,25 +116,17 @@ class Custom(Partitioning):
         yield from _by_slot(batch, np.array(chosen, dtype=np.int64), to.slots)
 
 
-class KeyColumn(NamedTuple):
-    """The keys of a batch as numbers."""
-
-    codes: Longs
-    #: what the numbers stand for: ``names[code]``, or themselves if this is None
-    names: list[Any] | None = None
-
-
 class ByKey(Partitioning):
     """By the key's key group; the keys travel along.
 
-    ``field`` is the field that the selector picks, if it does nothing else.
+    ``picked`` are the fields that the selector picks, if it does nothing else.
     """
 
     name = "hash"
 
-    def __init__(self, select: Callable[[Any], Any], field: str | int | None = None) -> None:
+    def __init__(self, select: Callable[[Any], Any], picked: Picked | None = None) -> None:
         self._select = select
-        self._field = field
+        self._picked = picked
         self._slots: KeySlots | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -146,22 +138,12 @@ class ByKey(Partitioning):
         return self._slots
 
     def key_column(self, batch: Batch) -> KeyColumn | None:
-        """The keys of a batch, if they are a column of whole numbers or of strings."""
-        numbers = self._numbers(batch)
-        if numbers is not None:
-            return KeyColumn(numbers)
-        column = batch.column(self._field)
-        if column is None or column.null_count or not pa.types.is_string(column.type):
+        """The keys of a batch, if they are fields of records that are held as columns."""
+        try:
+            return key_column(batch, self._picked)
+        except KeyTypeError:
+            # which record it is shows when keys are looked at one by one
             return None
-        found = column.dictionary_encode()
-        return KeyColumn(_longs(found.indices), found.dictionary.to_pylist())
-
-    def _numbers(self, batch: Batch) -> Longs | None:
-        """The keys of a batch, if they are a column of whole numbers with a sign."""
-        column = batch.column(self._field)
-        if column is None or column.null_count or not pa.types.is_integer(column.type):
-            return None
-        return None if column.type == pa.uint64() else _longs(column)
 
     def slots_of(self, keys: Longs | list[Any], to: Destination) -> Longs:
         """The slots of keys of such a column."""
@@ -172,20 +154,21 @@ class ByKey(Partitioning):
 
     def spread(self, batch: Batch, to: Destination) -> Spread:
         slots = self._slots_at(to)
-        numbers = self._numbers(batch)
-        if numbers is not None:
-            for slot, part, places in _parts(batch, slots.of_ints(numbers), to.slots):
-                part.keys, part.key_column = None, numbers[places]
-                yield slot, part
+        found = self.key_column(batch)
+        if found is None:
+            keyed = batch.alias()
+            keyed.keys, chosen = self._route(batch)
+            yield from _by_slot(keyed, chosen, to.slots)
             return
-        column = batch.column(self._field)
-        keys = apply_all(self._select, batch.rows) if column is None else to_list(column)
-        keyed = batch.alias()
-        keyed.keys, chosen = self._route(keys, batch)
-        yield from _by_slot(keyed, chosen, to.slots)
+        for slot, part, places in _parts(batch, _slots(found, slots), to.slots):
+            codes = found.codes[places]
+            part.keys = None if found.names is None else pick(found.names, codes)
+            part.key_column = codes if found.names is None else None
+            yield slot, part
 
-    def _route(self, keys: list[Any], batch: Batch) -> tuple[list[Any], Longs]:
+    def _route(self, batch: Batch) -> tuple[list[Any], Longs]:
         assert self._slots is not None
+        keys = apply_all(self._select, batch.rows)
         try:
             keys = freeze_all(keys)
         except KeyTypeError as failure:
@@ -199,8 +182,15 @@ class OneKey(ByKey):
     def __init__(self) -> None:
         super().__init__(no_key)
 
-    def _numbers(self, batch: Batch) -> Longs | None:
-        return np.zeros(batch.size, dtype=np.int64)
+    def key_column(self, batch: Batch) -> KeyColumn | None:
+        return KeyColumn(np.zeros(batch.size, dtype=np.int64))
+
+
+def _slots(found: KeyColumn, slots: KeySlots) -> Longs:
+    """The slots of records with those keys."""
+    if found.hashes is None:
+        return slots.of_ints(found.codes)
+    return slots.of_hashes(found.hashes())[found.codes]
 
 
 def _numbered(chosen: list[int], slots: KeySlots) -> Longs:
@@ -218,11 +208,6 @@ def _without_key(keys: list[Any], batch: Batch) -> Any:
         except KeyTypeError:
             return row
     raise AssertionError("all of them are keys")
-
-
-def _longs(column: pa.Array) -> Longs:
-    numbers: Longs = column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
-    return numbers
 
 
 def _places(batch: Batch) -> Longs:

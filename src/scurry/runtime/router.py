@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scurry.runtime.batch import Batch, concat
+from scurry.runtime.batch import Batch
 from scurry.runtime.blobs import encode_batch
 from scurry.runtime.channels import exit_name
-from scurry.runtime.columnar.combiner import Combined, pack_combined
+from scurry.runtime.combining import Combined
+from scurry.runtime.concat import concat
 from scurry.runtime.envelope import COMBINED, DATA, WATERMARK, Envelope
 from scurry.runtime.event_time import Mark
 from scurry.runtime.failures import NO_ELEMENT, function_error
@@ -99,7 +100,7 @@ class Router:
             self._context.report.count(f"combined:{self._target.uid}", combined.records)
             for slot, part in combined.by_slot(self._partitioning.slots_of(combined.keys, to)):
                 self._combined.setdefault(slot, []).append(part)
-                self._waiting_rows[slot] = self._waiting_rows.get(slot, 0) + len(part.starts)
+                self._waiting_rows[slot] = self._waiting_rows.get(slot, 0) + part.size
         return rest
 
     def _seal_all(self) -> None:
@@ -110,7 +111,9 @@ class Router:
         del self._waiting_rows[slot]
         combined = self._combined.pop(slot, None)
         if combined:
-            self._ready.append(self._envelope(slot, COMBINED, 0, pack_combined(combined)))
+            assert self._combiner is not None
+            payload = self._combiner.pack(combined)
+            self._ready.append(self._envelope(slot, COMBINED, 0, payload))
         batches = self._waiting.pop(slot, None)
         if not batches:
             return

@@ -2,14 +2,15 @@
 
 ``lambda e: e.user`` and ``lambda e: e[0]`` only pick a field. Where records are held as Arrow
 columns that field is a column, and routing a whole batch by it takes no Python per record. To find
-out, the selector is called once on a probe that records what was asked of it; anything but a single
-field access makes the probe give up, and the selector is called per record as usual.
+out, the selector is called once on a probe that records what was asked of it; anything but the
+access of a field, or a tuple of such, makes the probe give up, and the selector is called for each
+record as usual.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class _GaveUp(Exception):
@@ -48,13 +49,31 @@ class _Probe:
         return _Field(name)
 
 
-def picked_field(select: Callable[[Any], Any]) -> str | int | None:
-    """The one field that ``select`` picks, None if it does anything else."""
+class Picked(NamedTuple):
+    """The fields that a key selector picks."""
+
+    fields: tuple[str | int, ...]
+    #: whether the key is the tuple of them, not the one field itself
+    composed: bool = False
+
+
+def picked_key(select: Callable[[Any], Any]) -> Picked | None:
+    """The fields of which ``select`` makes a key, None if it does anything else with them."""
     try:
         result = select(_Probe())
     except Exception:
         return None
-    return result.name if type(result) is _Field else None
+    if type(result) is _Field:
+        return Picked((result.name,))
+    if type(result) is tuple and result and all(type(part) is _Field for part in result):
+        return Picked(tuple(part.name for part in result), composed=True)
+    return None
+
+
+def picked_field(select: Callable[[Any], Any]) -> str | int | None:
+    """The one field that ``select`` picks, None if it does anything else."""
+    picked = picked_key(select)
+    return None if picked is None or picked.composed else picked.fields[0]
 
 
 def no_key(element: Any) -> int:

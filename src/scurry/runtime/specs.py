@@ -16,7 +16,7 @@ from scurry.state.backends import StateSettings
 from scurry.state.inventory import OperatorRecord
 
 if TYPE_CHECKING:
-    from scurry.runtime.columnar.combiner import Combiner
+    from scurry.runtime.combining import Combiner
     from scurry.runtime.operator import Operator
     from scurry.runtime.partitioners import Partitioning
 

@@ -264,8 +264,8 @@ class CoProcessOperator(ProcessOperator):
 class BatchesOperator(FunctionOperator):
     """Runs a function over Arrow batches, with no Python per record.
 
-    Output with as many rows as the input keeps the records' times; other output takes the place of
-    the last record it was made from.
+    Output with as many rows as the input keeps the records' times and kinds; other output takes the
+    place of the last record it was made from, and cannot be made of anything but insertions.
     """
 
     def __init__(
@@ -293,10 +293,20 @@ class BatchesOperator(FunctionOperator):
         if columns.num_rows == batch.size:
             self.emit(batch.with_columns(columns, codec))
         elif columns.num_rows:
+            if batch.kinds is not None:
+                raise TypeMismatchError(_whose_kind(batch.size, columns.num_rows))
             last = np.full(columns.num_rows, batch.size - 1, dtype=np.int64)
             moved = batch.spread([None] * columns.num_rows, last)
             moved.ts = None
             self.emit(moved.with_columns(columns, codec))
+
+
+def _whose_kind(came: int, went: int) -> str:
+    return (
+        f"{came} rows came, among them updates or deletions, and {went} were returned, so that "
+        "nobody knows which of these are updates or deletions. Return a row for each row that "
+        "came, or use filter and flat_map, which handle Rows one by one."
+    )
 
 
 def _record_batches(result: Any) -> Iterable[pa.RecordBatch]:

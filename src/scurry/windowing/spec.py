@@ -9,6 +9,7 @@ from scurry.common.windows import END_OF_TIME, Window
 from scurry.functions.output_tag import OutputTag
 from scurry.functions.panes import AccumulationMode
 from scurry.functions.transforms import AggregateFunction, Function, ReduceFunction
+from scurry.functions.window_aggregates import Aggregates, WithWindow, WithWindowOnly
 from scurry.functions.windows import ProcessAllWindowFunction, ProcessWindowFunction
 from scurry.windowing.assigners import MergingWindowAssigner, WindowAssigner
 from scurry.windowing.basic_triggers import (
@@ -70,6 +71,17 @@ class WindowSpec:
             and self.evictor is None
             and self.accumulation is AccumulationMode.ACCUMULATING
         )
+
+    @property
+    def built_in(self) -> bool:
+        """Whether what is computed is built-in aggregates and nothing else."""
+        plain = type(self.function) in (WithWindow, WithWindowOnly)
+        return plain and type(self.incremental) is Aggregates
+
+    @property
+    def asks_for_late_elements(self) -> bool:
+        """Whether elements that come late are more than counted."""
+        return self.allowed_lateness > 0 or self.late_tag is not None
 
     @property
     def fires_once(self) -> bool:

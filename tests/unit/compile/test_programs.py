@@ -120,7 +120,7 @@ def test_add_source_takes_a_source_or_a_function() -> None:
         env.add_source(5)
 
 
-def test_explain_draws_stages_lanes_and_uids() -> None:
+def test_explain_draws_stages_and_uids() -> None:
     tag = OutputTag("odd")
 
     class Split(ProcessFunction):
@@ -134,14 +134,15 @@ def test_explain_draws_stages_lanes_and_uids() -> None:
     split.get_side_output(tag).print().uid("odd-out")
     assert env.explain() == "\n".join(
         [
-            "Job 'Scurry job': 1 source, 1 stage, parallelism 2, 128 key groups; lane: hosted; "
+            "Job 'Scurry job': 1 source, 1 stage, parallelism 2, 128 key groups; "
             "output: exactly-once",
-            "Source: Collection Source  (uid numbers; ingress; hosted; parallelism 1)",
-            "   +- PROCESS  (uid split; ingress; hosted; parallelism 1)",
-            "      += hash => KEYED PROCESS  (uid echo; stage 1; hosted; parallelism 2)",
-            "         +- ListSink: Writer  (uid out; stage 1; hosted; parallelism 2; exactly-once)",
+            "Source: Collection Source  (uid numbers; ingress; on rows; parallelism 1)",
+            "   +- PROCESS  (uid split; ingress; on rows; parallelism 1)",
+            "      += hash => KEYED PROCESS  (uid echo; stage 1; on rows; parallelism 2)",
+            "         +- ListSink: Writer  "
+            "(uid out; stage 1; on rows; parallelism 2; exactly-once)",
             "      +- [side output 'odd'] Print to Std. Out  "
-            "(uid odd-out; ingress; hosted; parallelism 1; exactly-once)",
+            "(uid odd-out; ingress; on rows; parallelism 1; exactly-once)",
         ]
     )
 

@@ -21,7 +21,7 @@ from scurry.runtime.batch import Batch
 from scurry.runtime.blobs import decode_batch, encode_batch
 from scurry.runtime.columns import ElementCodec, infer_columns
 from scurry.runtime.partitioners import ByKey, Destination
-from scurry.runtime.selectors import FieldSelector, picked_field
+from scurry.runtime.selectors import FieldSelector, Picked, picked_field, picked_key
 
 
 @dataclass
@@ -105,6 +105,11 @@ def test_selectors_that_only_pick_a_field_are_recognised() -> None:
         lambda e: e[0] == 1,
     ):
         assert picked_field(other) is None
+    assert picked_key(lambda e: (e[0],)) == Picked((0,), composed=True)
+    assert picked_key(lambda e: (e.user, e["day"])) == Picked(("user", "day"), composed=True)
+    assert picked_key(FieldSelector("user")) == Picked(("user",))
+    for other in (lambda e: (e[0], 1), lambda e: (), lambda e: [e[0]], lambda e: (e[0], (e[1],))):
+        assert picked_key(other) is None
 
 
 @given(st.lists(st.tuples(st.integers(), st.text(max_size=3)), min_size=1, max_size=50))
@@ -115,7 +120,7 @@ def test_routing_by_column_is_routing_by_record(rows: list[Any]) -> None:
     to = Destination(3, 128, 0, 0)
     for field in (0, 1):
         by_row = ByKey(lambda e, field=field: e[field])  # type: ignore[misc]
-        by_column = ByKey(lambda e, field=field: e[field], field)  # type: ignore[misc]
+        by_column = ByKey(lambda e, field=field: e[field], Picked((field,)))  # type: ignore[misc]
         as_rows = {slot: (part.rows, part.keys) for slot, part in by_row.spread(Batch(rows), to)}
         held = Batch(None, columns=codec.to_columns(rows), codec=codec)
         as_columns = {slot: (part.rows, part.keys) for slot, part in by_column.spread(held, to)}
@@ -128,7 +133,7 @@ def test_routing_by_column_is_routing_by_record(rows: list[Any]) -> None:
 def test_keys_beyond_63_bits_stay_what_they_are() -> None:
     columns = pa.record_batch({"k": pa.array([2**63 + 5, 1], pa.uint64())})
     batch = Batch(None, columns=columns, codec=ElementCodec.of_form("tuples", columns.schema))
-    parts = dict(ByKey(lambda e: e[0], 0).spread(batch, Destination(3, 128, 0, 0)))
+    parts = dict(ByKey(lambda e: e[0], Picked((0,))).spread(batch, Destination(3, 128, 0, 0)))
     slots = KeySlots(3, 128)
     found = {key: slot for slot, part in parts.items() for key in part.keys or ()}
     assert found == {key: slots[key] for key in (2**63 + 5, 1)}
@@ -154,7 +159,7 @@ def test_field_selectors_work_on_every_kind_of_element() -> None:
 def test_an_arrow_batch_reaches_the_stage_as_columns() -> None:
     columns = pa.RecordBatch.from_pydict({"k": [1, 2, 3, 4], "v": ["a", "b", "c", "d"]})
     batch = Batch(None, columns=columns, codec=ElementCodec.of_schema(columns.schema))
-    parts = dict(ByKey(lambda e: e.k, "k").spread(batch, Destination(2, 128, 0, 0)))
+    parts = dict(ByKey(lambda e: e.k, Picked(("k",))).spread(batch, Destination(2, 128, 0, 0)))
     assert all(part.columns is not None for part in parts.values())
     assert sorted(row.v for part in parts.values() for row in part.rows) == ["a", "b", "c", "d"]
 

@@ -1,4 +1,4 @@
-"""Built-in aggregates in programs: shapes, lanes, late elements, state, and what goes wrong."""
+"""Built-in aggregates in programs: shapes, columns, late elements, state, and what goes wrong."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from scurry.testing import ListSink, LocalJob, OperatorHarness, collect_local
 
 ms = Time.milliseconds
 TEN = TumblingEventTimeWindows.of(ms(10))
-LANES = pytest.mark.parametrize("vectorised", [True, False])
+BOTH_WAYS = pytest.mark.parametrize("vectorised", [True, False])
 EVENTS = [("a", 1), ("b", 2), ("a", 5), ("a", 12), ("b", 3), ("a", 25)]
 
 
@@ -43,7 +43,7 @@ def keyed(events: list[Any] = EVENTS, vectorised: bool = True) -> Any:
     return stream(events, vectorised).key_by(lambda event: event[0])
 
 
-@LANES
+@BOTH_WAYS
 def test_results_are_key_window_and_aggregates(vectorised: bool) -> None:
     windowed = keyed(vectorised=vectorised).window(TEN)
     assert collect_local(windowed.aggregate(agg.count(), agg.sum(1), agg.avg(1))) == [
@@ -54,13 +54,13 @@ def test_results_are_key_window_and_aggregates(vectorised: bool) -> None:
     ]
 
 
-@LANES
+@BOTH_WAYS
 def test_windows_over_the_whole_stream_have_no_key(vectorised: bool) -> None:
     result = stream(vectorised=vectorised).window_all(TEN).aggregate(agg.max(1))
     assert collect_local(result) == [(0, 10, 5), (10, 20, 12), (20, 30, 25)]
 
 
-@LANES
+@BOTH_WAYS
 def test_fields_by_name_of_any_kind_of_element(vectorised: bool) -> None:
     rows = [Row(user="a", t=1, amount=1.5), Row(user="a", t=2, amount=None)]
     named = stream(rows, vectorised, lambda row, _: row.t).key_by("user").window(TEN)
@@ -78,14 +78,14 @@ class Payment:
     amount: int
 
 
-@LANES
+@BOTH_WAYS
 def test_least_and_greatest_of_what_is_no_number(vectorised: bool) -> None:
     words = [("k", 1, "pear"), ("k", 2, "apple"), ("k", 3, None)]
     result = keyed(words, vectorised).window(TEN).aggregate(agg.min(2), agg.max(2))
     assert collect_local(result) == [("k", 0, 10, "apple", "pear")]
 
 
-@LANES
+@BOTH_WAYS
 def test_floats_are_added_exactly_in_any_order(vectorised: bool) -> None:
     parts = [1e16, 1.0, -1e16, 0.1, 1.0]
     events = [("k", 1, part) for part in parts]
@@ -114,7 +114,7 @@ def test_columns_stay_columns_from_source_to_sink(tmp_path: Any) -> None:
     assert sorted(found) == sorted(expected)
 
 
-@LANES
+@BOTH_WAYS
 def test_results_carry_the_last_instant_of_their_window(vectorised: bool) -> None:
     result = keyed(vectorised=vectorised).window(TEN).allowed_lateness(5).aggregate(agg.count())
     with OperatorHarness.of(result) as harness:
@@ -125,7 +125,7 @@ def test_results_carry_the_last_instant_of_their_window(vectorised: bool) -> Non
         assert harness.timestamped_output == [(("a", 0, 10, 1), 9), (("a", 0, 10, 2), 9)]
 
 
-@LANES
+@BOTH_WAYS
 def test_a_late_element_that_joins_two_sessions(vectorised: bool) -> None:
     gap = EventTimeSessionWindows.with_gap(ms(10))
     result = keyed(vectorised=vectorised).window(gap).allowed_lateness(100).aggregate(agg.sum(1))
@@ -143,7 +143,7 @@ class Twice(ProcessWindowFunction):
             yield key, count * 2, total * 2
 
 
-@LANES
+@BOTH_WAYS
 def test_a_window_function_is_given_the_aggregates(vectorised: bool) -> None:
     windowed = keyed(EVENTS[:3], vectorised).window(TEN)
     result = windowed.aggregate([agg.count(), agg.sum(1)], Twice())
@@ -151,26 +151,29 @@ def test_a_window_function_is_given_the_aggregates(vectorised: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("assigner", "lane"),
+    ("assigner", "words"),
     [
-        (TEN, "hosted, vectorised"),
-        (EventTimeSessionWindows.with_gap(ms(5)), "hosted, vectorised"),
-        (EventTimeSessionWindows.with_dynamic_gap(lambda event: 5), "hosted"),
+        (TEN, "on columns, made of rows first"),
+        (EventTimeSessionWindows.with_gap(ms(5)), "on columns, made of rows first"),
+        (
+            EventTimeSessionWindows.with_dynamic_gap(lambda event: 5),
+            "on rows because of its windows, trigger or evictor",
+        ),
     ],
 )
-def test_explain_names_the_lane(assigner: Any, lane: str) -> None:
+def test_explain_says_whether_windows_work_on_columns(assigner: Any, words: str) -> None:
     def explained(vectorised: bool) -> tuple[str, str]:
         result = keyed(vectorised=vectorised).window(assigner).aggregate(agg.count()).uid("w")
         result.print()
         env = result.get_execution_environment()
         plan = json.loads(env.get_execution_plan())
         (node,) = [node for node in plan["nodes"] if node["id"] == "w"]
-        return env.explain(), node["lane"]
+        return env.explain(), node["works_on"]
 
     text, found = explained(True)
-    assert f"(uid w; stage 1; {lane}; parallelism 1)" in text
-    assert found == lane
-    assert explained(False)[1] == "hosted"
+    assert f"(uid w; stage 1; {words}; parallelism 1)" in text
+    assert found == words.split()[1].rstrip(",")
+    assert explained(False)[1] == "rows"
 
 
 @pytest.mark.parametrize("assigner", [TEN, EventTimeSessionWindows.with_gap(ms(10))])

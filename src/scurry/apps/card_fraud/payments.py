@@ -64,6 +64,7 @@ class Payment:
 class PaymentSource(Source):
     """``events`` payments; the same ``seed`` gives the same ones."""
 
+    columnar = True
     max_tasks = 1
 
     def __init__(self, events: int, seed: int) -> None:

@@ -23,6 +23,8 @@ class AvroParquetReaders:
 class AvroParquetFormat(ParquetColumnarRowInputFormat, StreamFormat):
     """The rows of Parquet files as dicts; PyFlink counts it among the stream formats."""
 
+    columnar = False
+
     def __init__(self, schema: AvroSchema) -> None:
         super().__init__(arrow_schema(schema).names)
 

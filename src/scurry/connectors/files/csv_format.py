@@ -31,6 +31,7 @@ Places = np.ndarray[Any, np.dtype[np.int64]]
 class CsvReaderFormat(LineFormat):
     """Records of CSV files as Rows with the names of the schema."""
 
+    columnar = True
     failures = (pa.ArrowInvalid,)
 
     def __init__(self, schema: CsvSchema) -> None:

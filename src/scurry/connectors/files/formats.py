@@ -39,6 +39,8 @@ class FileFormat(ABC):
 
     #: whether parts of one file may be read side by side
     splittable: bool = True
+    #: whether records are read as Arrow columns
+    columnar: bool = False
     #: whether records without a declared type are tuples instead of Rows
     as_tuples: bool = False
     #: whether malformed records are handed out as rejected instead of failing the job

@@ -30,6 +30,8 @@ class ParquetColumnarRowInputFormat(BulkFormat):
     programs that give them; they change nothing here.
     """
 
+    columnar = True
+
     def __init__(
         self,
         row_type: CompositeTypeInfo | type | Sequence[str] | None = None,

@@ -62,6 +62,7 @@ class FileSink(Sink):
     ) -> None:
         self._base = Path(local_path(base_path))
         self._factory = factory
+        self.columnar = factory.columnar
         self._assigner = assigner
         self._policy = policy
         self._names = names

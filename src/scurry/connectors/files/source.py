@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from scurry.common.changelog import ChangelogMode
 from scurry.common.errors import ProgramError
 from scurry.common.time import Duration
 from scurry.common.type_information import TypeInformation
@@ -65,6 +66,8 @@ class FileSource(Source):
             raise ProgramError("A file source needs at least one path.")
         self._format = copy.copy(form)
         self._format.rejects = rejects
+        self.columnar = form.columnar
+        self.changelog = ChangelogMode.INSERT_ONLY if form.columnar else None
         if rejects:
             self.side_outputs = (DEAD_LETTERS,)
         self._roots = [local_path(path) for path in paths]

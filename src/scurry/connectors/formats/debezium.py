@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
+from scurry.common.changelog import ChangelogMode
 from scurry.common.errors import ProgramError, TypeMismatchError
 from scurry.common.row_types import RowTypeInfo
 from scurry.common.serialization import DeserializationSchema
@@ -37,6 +38,7 @@ class DebeziumJsonDeserializationSchema(DeserializationSchema):
     """
 
     flattens = True
+    changelog = ChangelogMode.RETRACT
 
     def __init__(
         self,

@@ -59,6 +59,8 @@ class KafkaSource(Source):
         self._decoder = RecordDecoder(schema, bad_records)
         self._fail_on_data_loss = fail_on_data_loss
         self.bounded = bounded
+        if isinstance(schema, DeserializationSchema):
+            self.changelog = schema.changelog
         if bad_records == DEAD_LETTER:
             self.side_outputs = (DEAD_LETTERS,)
 

@@ -51,6 +51,7 @@ class PostgresSink(Sink):
         self._table = table
         self._key = None if key is None else tuple(key)
         self._columns = None if columns is None else tuple(columns)
+        self.insertions_only = key is None
         self._patience_seconds = patience_seconds
         self._commits_table = commits_table
         self._batch_column = batch_column

@@ -59,6 +59,7 @@ class RMQSource(Source):
         self._queue = queue_name
         self._with_ids = use_correlation_id
         self._schema = deserialization_schema
+        self.changelog = deserialization_schema.changelog
 
     def __getstate__(self) -> dict[str, Any]:
         # readers never connect, so the password stays on the driver

@@ -94,7 +94,7 @@ def obtain_session(settings: Mapping[str, str]) -> SparkSession:
     if active is not None:
         return active
     wanted = {**_OWN_DEFAULTS, **settings}
-    # The hosted lane works in Python: a JVM that compiles quickly beats one that compiles well.
+    # Operators run in Python workers: a JVM that compiles quickly beats one that compiles well.
     options = ["-XX:TieredStopAtLevel=1", "-XX:+UseParallelGC", *java_options()]
     wanted.setdefault("spark.driver.extraJavaOptions", " ".join(options))
     wanted.setdefault("spark.master", f"local[{os.cpu_count() or 1}]")

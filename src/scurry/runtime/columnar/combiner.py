@@ -1,4 +1,4 @@
-"""Combining before a hop: records of the same key and slice of time travel as one row of partials.
+"""Combining by slices: records of the same key and slice of time travel as one row of partials.
 
 Built-in aggregates do not depend on the order of their elements. So the records of a batch can be
 aggregated where they are, before they travel to the slots of the windows. With many records for
@@ -27,8 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scurry.functions.window_aggregates import Aggregates
-from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, Batch, Longs, pick
+from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, Batch, Longs
 from scurry.runtime.columnar.key_codes import KeyCodes, pack_keys
 from scurry.runtime.columnar.measures import Measures
 from scurry.runtime.columnar.partials import (
@@ -40,8 +39,8 @@ from scurry.runtime.columnar.partials import (
     take,
     unpack_columns,
 )
-from scurry.runtime.partitioners import KeyColumn
-from scurry.windowing.spec import WindowSpec
+from scurry.runtime.key_columns import KeyColumn
+from scurry.runtime.picking import pick
 
 #: The column of the starts of slices.
 _START = "start"
@@ -51,7 +50,7 @@ _LEAST = 256
 _SHARE = 3
 
 
-class Combined(NamedTuple):
+class Slices(NamedTuple):
     """Partials: one row for each key and slice."""
 
     keys: Longs | list[Any]
@@ -68,40 +67,36 @@ class Combined(NamedTuple):
         return {name: column for name, column in self.columns.items() if name != _START}
 
     @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self.starts)
+
+    @property
     def records(self) -> int:
         """How many records they stand for."""
         return int(self.columns["n"].sum())
 
-    def by_slot(self, chosen: Longs) -> Iterator[tuple[int, Combined]]:
+    def by_slot(self, chosen: Longs) -> Iterator[tuple[int, Slices]]:
         """The rows for each slot, given the slot of each row."""
         for slot in np.unique(chosen).tolist():
             rows = np.flatnonzero(chosen == slot)
             keys = self.keys
             mine = keys[rows] if isinstance(keys, np.ndarray) else pick(keys, rows)
-            yield slot, Combined(mine, take(self.columns, rows))
+            yield slot, Slices(mine, take(self.columns, rows))
 
 
-def combining(windowing: WindowSpec) -> bool:
-    """Whether the elements of vectorised windows may be combined before they travel."""
-    assigner: Any = windowing.assigner
-    late_ones_count = windowing.allowed_lateness == 0 and windowing.late_tag is None
-    return late_ones_count and not windowing.merging and assigner.slide <= assigner.size
+class SliceCombiner:
+    """Combines what is on its way to windows of ``size`` that begin every ``slide``, from
+    ``offset`` on, all in milliseconds: a :class:`scurry.runtime.combining.Combiner`."""
 
+    def __init__(self, size: int, slide: int, offset: int, measures: Measures) -> None:
+        self._size = size
+        self._slide = slide
+        self._offset = offset
+        self._step = gcd(size, slide)
+        self._measures = measures
 
-class Combiner:
-    """Combines records on their way to the windows of one operator."""
-
-    def __init__(self, windowing: WindowSpec) -> None:
-        assigner: Any = windowing.assigner
-        self._size: int = assigner.size
-        self._slide: int = assigner.slide
-        self._offset: int = assigner.offset
-        self._step = gcd(self._size, self._slide)
-        function = windowing.incremental
-        assert isinstance(function, Aggregates)
-        self._measures = Measures(function.aggregates)
-
-    def split(self, batch: Batch, keys: KeyColumn | None) -> tuple[Combined | None, Batch]:
+    def split(self, batch: Batch, keys: KeyColumn | None) -> tuple[Slices | None, Batch]:
         """Split ``batch`` into what was combined (None if nothing was) and the records that travel
         as they are. ``keys`` are the keys of the batch, None if they are no column."""
         stamps = batch.ts
@@ -147,14 +142,20 @@ class Combiner:
 
     def _combined(
         self, batch: Batch, numbers: Longs, keys: KeyColumn, kept: Longs | None = None
-    ) -> Combined:
+    ) -> Slices:
         codes = keys.codes
         if kept is not None:
             numbers, codes = numbers[kept], codes[kept]
         (numbers, codes), inverse = groups_of(numbers, codes)
         columns = combine(self._measures.of(batch, kept), inverse, len(codes))
         columns[_START] = numbers * self._step + self._offset
-        return Combined(codes if keys.names is None else pick(keys.names, codes), columns)
+        return Slices(codes if keys.names is None else pick(keys.names, codes), columns)
+
+    def pack(self, parts: Sequence[Slices]) -> bytes:
+        """Partials as bytes, which :func:`unpack_slices` reads."""
+        whole = _joined(parts)
+        keys = pack_keys(whole.keys)
+        return len(keys).to_bytes(4, "big") + keys + pack_columns(whole.columns)
 
 
 _NONE = np.zeros(0, dtype=np.int64)
@@ -179,27 +180,20 @@ def _shared(numbers: Longs, codes: Longs) -> bool:
     return share < 1 and -len(taken) * log1p(-share) * _SHARE <= size
 
 
-def pack_combined(parts: Sequence[Combined]) -> bytes:
-    """Partials as bytes."""
-    whole = _joined(parts)
-    keys = pack_keys(whole.keys)
-    return len(keys).to_bytes(4, "big") + keys + pack_columns(whole.columns)
-
-
-def unpack_combined(blobs: Sequence[bytes]) -> Combined:
-    """The partials behind the bytes of one :func:`pack_combined` or more."""
+def unpack_slices(blobs: Sequence[bytes]) -> Slices:
+    """The partials behind the bytes of one :meth:`SliceCombiner.pack` or more."""
     parts = []
     for blob in blobs:
         end = 4 + int.from_bytes(blob[:4], "big")
         columns = unpack_columns(memoryview(blob)[end:])
-        parts.append(Combined(KeyCodes.unpack(blob[4:end]), columns))
+        parts.append(Slices(KeyCodes.unpack(blob[4:end]), columns))
     return _joined(parts)
 
 
-def _joined(parts: Sequence[Combined]) -> Combined:
-    columns = concat([part.columns for part in parts], [len(part.starts) for part in parts])
+def _joined(parts: Sequence[Slices]) -> Slices:
+    columns = concat([part.columns for part in parts], [part.size for part in parts])
     arrays = [part.keys for part in parts if isinstance(part.keys, np.ndarray)]
     if len(arrays) == len(parts):
-        return Combined(np.concatenate(arrays), columns)
+        return Slices(np.concatenate(arrays), columns)
     lists = (p.keys.tolist() if isinstance(p.keys, np.ndarray) else p.keys for p in parts)
-    return Combined(list(chain.from_iterable(lists)), columns)
+    return Slices(list(chain.from_iterable(lists)), columns)

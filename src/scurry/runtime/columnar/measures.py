@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from scurry.functions.window_aggregates import SCALE, Aggregate, number, rounded, value_of
-from scurry.runtime.batch import Batch, Longs, pick
+from scurry.runtime.batch import Batch, Longs
 from scurry.runtime.columnar.exact import Array, limbs_of, round_limbs
 from scurry.runtime.columnar.partials import Columns, objects
 from scurry.runtime.failures import ElementFailed
+from scurry.runtime.picking import pick
 
 _ROWS = "n"
 #: Whole numbers up to this are floats as well.
@@ -22,7 +23,7 @@ _LONGS = range(-(1 << 63), 1 << 63)
 
 
 class Measures:
-    """Which partials the aggregates of one windowing need, and how results are made of them."""
+    """Which partials the aggregates of one operator need, and how results are made of them."""
 
     def __init__(self, aggregates: Iterable[Aggregate]) -> None:
         self.aggregates = tuple(aggregates)

@@ -19,10 +19,11 @@ import numpy as np
 from scurry.common.keys import thaw
 from scurry.common.windows import TimeWindow, WindowKey
 from scurry.functions.panes import PaneTiming
-from scurry.runtime.batch import Batch, pick
+from scurry.runtime.batch import Batch
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.failures import explained
 from scurry.runtime.keyed_state import store_of
+from scurry.runtime.picking import pick
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.task_context import TaskContext
 from scurry.runtime.windowing.agenda import Agenda

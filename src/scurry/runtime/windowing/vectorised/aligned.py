@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from scurry.functions.window_aggregates import Aggregates, WithWindow, WithWindowOnly
+from scurry.functions.window_aggregates import Aggregates
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, Batch, Longs
-from scurry.runtime.columnar.combiner import unpack_combined
+from scurry.runtime.columnar.combiner import unpack_slices
 from scurry.runtime.columnar.measures import Measures
 from scurry.runtime.columnar.partials import (
     Columns,
@@ -39,12 +39,6 @@ from scurry.windowing.spec import WindowSpec
 
 #: Rows that are put together for firing at a time.
 _AT_ONCE = 500_000
-
-
-def built_in(windowing: WindowSpec) -> bool:
-    """Whether what a windowing computes is built-in aggregates and nothing else."""
-    plain = type(windowing.function) in (WithWindow, WithWindowOnly)
-    return plain and type(windowing.incremental) is Aggregates
 
 
 class VectorisedOperator(WindowingOperator, ABC):
@@ -148,7 +142,7 @@ class VectorisedAlignedOperator(VectorisedOperator):
         return np.flatnonzero(late)
 
     def process_combined(self, blobs: Sequence[bytes]) -> int:
-        whole = unpack_combined(blobs)
+        whole = unpack_slices(blobs)
         starts = whole.starts
         latest = starts - (starts - self._offset) % self._slide
         late = latest + self._size - 1 <= self._clock.watermark

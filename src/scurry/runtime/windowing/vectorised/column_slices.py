@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scurry.runtime.batch import Batch, Longs, pick
+from scurry.runtime.batch import Batch, Longs
 from scurry.runtime.columnar.key_codes import KeyCodes, groups_of_keys, pack_keys
 from scurry.runtime.columnar.partials import (
     Columns,
@@ -25,6 +25,7 @@ from scurry.runtime.columnar.partials import (
     take,
     unpack_columns,
 )
+from scurry.runtime.picking import pick
 from scurry.runtime.windowing.slices import SliceIndex, row_of
 from scurry.state.journal import Change, in_groups
 from scurry.state.rescaling import Piece, Shares
