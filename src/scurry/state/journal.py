@@ -61,6 +61,8 @@ class Head(msgspec.Struct, array_like=True):
     dead: list[tuple[int, str]] = []
     #: tables that were dropped, with the first entry of the log that counts for them again
     gone: dict[str, int] = {}
+    #: like ``bulky``: tables whose keys have many records each
+    ranged: tuple[str, ...] = ()
 
     def counts(self, seq: int, table: str) -> bool:
         """Whether what entry ``seq`` says of ``table`` is still true. What the log has of a large

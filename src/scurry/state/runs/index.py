@@ -69,8 +69,7 @@ class RunIndex:
         at = self.hashes.searchsorted(wanted.hashes)
         same = self._same_hash(at, np.arange(len(wanted)), wanted)
         while len(same):
-            places = self.places[at[same]]
-            sources, rows = places >> _SHIFT, (places & _ROW).astype(np.intp)
+            sources, rows = split_places(self, at[same])
             other = np.ones(len(same), dtype=np.bool_)
             for number in np.unique(sources).tolist():
                 run = self.runs[number]
@@ -91,6 +90,15 @@ class RunIndex:
 
 
 Group = Run | RunIndex
+
+
+def split_places(group: Group, at: Positions) -> tuple[Positions, Positions]:
+    """The runs of the rows that a group has ``at`` some places, as numbers among its runs, and
+    the rows there."""
+    if isinstance(group, Run):
+        return np.zeros(len(at), np.intp), at
+    places = group.places[at]
+    return (places >> _SHIFT).astype(np.intp), (places & _ROW).astype(np.intp)
 
 
 def grouped(runs: Sequence[Run], indexes: Sequence[RunIndex]) -> list[Group]:
