@@ -72,19 +72,19 @@ class Head(msgspec.Struct, array_like=True):
 
 
 #: The longest key that a store takes.
-_LONGEST = 480
+LONGEST = 480
 
 
 def stored_keys(keys: list[bytes]) -> list[bytes]:
     """:func:`stored_key` of many keys."""
-    return list(map(stored_key, keys)) if max(map(len, keys), default=0) > _LONGEST else keys
+    return list(map(stored_key, keys)) if max(map(len, keys), default=0) > LONGEST else keys
 
 
 def stored_key(key: bytes) -> bytes:
     """``key`` as stores and journals have it: a key that is too long is replaced by its digest."""
-    if len(key) <= _LONGEST:
+    if len(key) <= LONGEST:
         return key
-    return key[: _LONGEST - 40] + b"\xff#" + hashlib.blake2b(key, digest_size=32).digest()
+    return key[: LONGEST - 40] + b"\xff#" + hashlib.blake2b(key, digest_size=32).digest()
 
 
 class RecordReader(Protocol):

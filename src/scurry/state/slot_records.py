@@ -51,7 +51,7 @@ class SlotRecords:
         runs = self._tables.get(table)
         if runs is None:
             return self._local.get(table, key)
-        return runs.get_many([stored_key(key)])[0]
+        return runs.get(stored_key(key))
 
     def get_many(self, table: str, keys: list[bytes]) -> list[bytes | None]:
         """The records of many keys."""
@@ -69,7 +69,7 @@ class SlotRecords:
         """Keys and records whose keys begin with ``prefix``, in the order of the keys."""
         runs = self._tables.get(table)
         if runs is not None:
-            (found,) = runs.below([prefix])
+            (found,) = self.below_many(table, [prefix])
             assert isinstance(found, dict)
             yield from sorted(found.items())
             return
@@ -79,7 +79,11 @@ class SlotRecords:
             yield key, record
 
     def below_many(
-        self, table: str, prefixes: list[bytes], most: int, at_once: int
+        self,
+        table: str,
+        prefixes: list[bytes],
+        most: int | None = None,
+        at_once: int | None = None,
     ) -> list[dict[bytes, bytes] | int]:
         """The records of a table in runs below some of ``prefixes``, as
         :meth:`scurry.state.runs.runs.RunTable.below` has them."""

@@ -24,7 +24,6 @@ from scurry.state.runs.key_rows import (
     Order,
     Positions,
     joined,
-    prefix_length,
     spans_below,
     upper_halves,
 )
@@ -94,9 +93,10 @@ class FoundRows(NamedTuple):
     def by_prefix(self) -> dict[bytes, dict[bytes, bytes]]:
         """The keys and records that are there, by prefix."""
         found: dict[bytes, dict[bytes, bytes]] = {}
-        for key, record in zip(self.keys.keys(), self.records().tolist(), strict=True):
+        keys, ends = self.keys.keys(), self.keys.prefix_lengths().tolist()
+        for key, end, record in zip(keys, ends, self.records().tolist(), strict=True):
             if record is not None:
-                prefix = key[: prefix_length(key)]
+                prefix = key[:end]
                 held = found.get(prefix)
                 if held is None:
                     found[prefix] = {key: record}
@@ -113,24 +113,24 @@ def keys_below(groups: Sequence[Group], prefixes: Sequence[bytes]) -> KeyRows:
 
 
 def _really_below(keys: KeyRows, prefixes: Sequence[bytes]) -> Marks:
-    """Which of ``keys`` begin with one of ``prefixes``, and do not just have its half of a hash."""
+    """Which of ``keys`` have one of ``prefixes``, and not just its half of a hash."""
     width = keys.width
     wanted = KeyRows.of(
         [prefix for prefix in prefixes if len(prefix) <= width], width, Order.PREFIX
     )
     wanted = wanted.take(wanted.order())
     halves, all_halves = upper_halves(wanted.hashes), upper_halves(keys.hashes)
-    at, begun = halves.searchsorted(all_halves), np.zeros(len(keys), dtype=np.bool_)
+    at, found = halves.searchsorted(all_halves), np.zeros(len(keys), dtype=np.bool_)
     left = np.arange(len(keys))
     while True:
         left = left[at[left] < len(halves)]
         left = left[halves[at[left]] == all_halves[left]]
         if not len(left):
-            return begun
-        begin = keys.take(left).begin_with(wanted.take(at[left]))
-        begun[left[begin]] = True
-        # another prefix with the same half of a hash: the one that the key begins with may follow
-        left = left[~begin]
+            return found
+        below = keys.take(left).are_below(wanted.take(at[left]))
+        found[left[below]] = True
+        # another prefix with the same half of a hash: that of the key may follow
+        left = left[~below]
         at[left] += 1
 
 

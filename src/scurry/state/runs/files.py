@@ -118,6 +118,20 @@ class Run:
         at, there = self.keys.find(wanted)
         yield self, np.flatnonzero(there), at[there]
 
+    def find_one(self, wanted: np.uint64, row: bytes) -> tuple[Run, int] | None:
+        """Where the key with this hash and row is, and itself; None if it is not there."""
+        hashes, at = self.keys.hashes, int(self.keys.hashes.searchsorted(wanted))
+        while at < len(hashes) and hashes[at] == wanted:
+            if self.keys.rows[at] == row:
+                return self, at
+            at += 1
+        return None
+
+    def record(self, at: int) -> bytes | None:
+        """The record at one place, None if it says that its key was removed."""
+        record: bytes = self.records[at].as_py()
+        return record or None
+
     def removed(self, at: Positions) -> Marks:
         """Which of the records at these places say that their keys were removed."""
         return np.equal(self.ends[at + 1], self.ends[at])

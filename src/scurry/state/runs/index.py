@@ -26,7 +26,8 @@ _ALIKE = 4
 #: The most runs and indexes that are searched one after the other.
 _MOST = 16
 _SHIFT = np.uint64(40)
-_ROW = np.uint64((1 << 40) - 1)
+_ROW_BITS = (1 << 40) - 1
+_ROW = np.uint64(_ROW_BITS)
 
 Places = npt.NDArray[np.uint64]
 
@@ -81,6 +82,17 @@ class RunIndex:
             same = same[other]
             at[same] += 1
             same = self._same_hash(at, same, wanted)
+
+    def find_one(self, wanted: np.uint64, row: bytes) -> tuple[Run, int] | None:
+        """Which run has the latest record of the key with this hash and row, and where."""
+        at = int(self.hashes.searchsorted(wanted))
+        while at < len(self.hashes) and self.hashes[at] == wanted:
+            place = int(self.places[at])
+            run, place = self.runs[place >> 40], place & _ROW_BITS
+            if run.keys.rows[place] == row:
+                return run, place
+            at += 1
+        return None
 
     def _same_hash(self, at: Positions, which: Positions, wanted: KeyRows) -> Positions:
         """For which of the keys ``which`` there is the hash wanted where they are looked for."""

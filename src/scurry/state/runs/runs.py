@@ -28,9 +28,11 @@ from scurry.state.runs.key_rows import (
     Marks,
     Order,
     Positions,
+    hash_of,
     joined,
     prefix_length,
     rank,
+    row_of,
     row_width,
 )
 
@@ -109,6 +111,18 @@ class RunTable:
     @property
     def _width(self) -> int:
         return max((run.info.width for run in self._runs), default=0)
+
+    def get(self, key: bytes) -> bytes | None:
+        """The record of one key."""
+        if not self._runs or len(key) > self._width:
+            return None
+        wanted, row = np.uint64(hash_of(key, self._by)), row_of(key, self._width)
+        for group in reversed(self._groups):
+            found = group.find_one(wanted, row)
+            if found is not None:
+                run, at = found
+                return run.record(at)
+        return None
 
     def get_many(self, keys: list[bytes]) -> list[bytes | None]:
         """The records of ``keys``."""

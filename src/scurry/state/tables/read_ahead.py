@@ -14,11 +14,10 @@ that reading all would have taken no longer.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
-from itertools import chain, islice
+from collections.abc import Callable
 from typing import Any
 
-from scurry.state.journal import stored_key
+from scurry.state.journal import LONGEST, stored_key
 from scurry.state.slot_records import SlotRecords
 
 #: Keys, and rows below them, that are fetched at a time.
@@ -28,7 +27,7 @@ _FEW = 64
 #: Rows that are held, in all blocks.
 _HELD = 1 << 20
 #: Rows that can be fetched together in the time that a single record takes.
-_WORTH = 16
+_WORTH = 8
 
 Found = dict[bytes, bytes] | int
 
@@ -43,11 +42,11 @@ class ReadAhead:
         self._store = store
         self._prefixes = prefixes
         self._announced: list[list[Any]] = []
-        #: announced keys in the order in which they will come, and their places there
+        #: announced keys in the order in which they will come; where each of them comes first
         self._order: list[Any] = []
         self._places: dict[Any, int] = {}
-        #: keys that have been fetched, whether they are still there or not
-        self._met: set[Any] = set()
+        #: by place: whether the key has been fetched, be it still there or not
+        self._met = bytearray()
         #: the keys and records of a key, or how many there are if those are not few
         self._found: dict[Any, Found] = {}
         #: keys that were fetched together, and how many rows that were
@@ -69,13 +68,14 @@ class ReadAhead:
                 return self._store.get(self._name, where)
             found = self.all_of(key)
             self._keep([key], [found])
-        return found.get(stored_key(where))
+        return found.get(where if len(where) <= LONGEST else stored_key(where))
 
     def all_of(self, key: Any) -> dict[bytes, bytes]:
         """All records of a key by their addresses."""
         found = self._of(key)
         if isinstance(found, int):
-            return dict(self._store.below(self._name, self._prefixes([key])[0]))
+            (found,) = self._store.below_many(self._name, self._prefixes([key]))
+            assert isinstance(found, dict)
         return found
 
     def _of(self, key: Any) -> Found:
@@ -83,32 +83,29 @@ class ReadAhead:
         if found is None:
             keys = self._next_from(key)
             blocks = self._store.below_many(self._name, self._prefixes(keys), _FEW, _ROWS)
-            keys = keys[: len(blocks)]
-            self._met.update(keys)
-            self._keep(keys, blocks)
+            self._keep(keys[: len(blocks)], blocks)
             found = self._found[key]
         return found
 
     def _next_from(self, key: Any) -> list[Any]:
         """``key``, and the keys that will come after it, as far as they are known."""
-        if self._announced:
-            self._line_up(dict.fromkeys(chain.from_iterable(self._announced)))
-            self._announced = []
+        for keys in self._announced:
+            end = len(self._order) + len(keys)
+            self._places.update(zip(reversed(keys), range(end - 1, -1, -1), strict=False))
+            self._order.extend(keys)
+        self._met.extend(bytes(len(self._order) - len(self._met)))
+        self._announced = []
         place = self._places.get(key)
-        if place is None or key in self._met:
+        if place is None or self._met[place]:
             return [key]
-        met, following = self._met, islice(self._order, place + 1, place + _KEYS)
-        return [key, *(other for other in following if other not in met)]
-
-    def _line_up(self, keys: Iterable[Any]) -> None:
-        for key in keys:
-            if key not in self._found:
-                self._places[key] = len(self._order)
-                self._order.append(key)
-                self._met.discard(key)
+        following = dict.fromkeys(self._order[place : place + _KEYS])
+        return [other for other in following if other not in self._found]
 
     def _keep(self, keys: list[Any], found: list[Any]) -> None:
         self._found.update(zip(keys, found, strict=True))
+        for place in map(self._places.get, keys):
+            if place is not None:
+                self._met[place] = True
         rows = sum(len(one) for one in found if not isinstance(one, int))
         self._blocks.append((keys, rows))
         self._rows += rows
