@@ -119,8 +119,9 @@ class KeyRows:
         mine, lengths = self._plain()
         theirs, ends = prefixes._plain()
         beyond = np.arange(self.width) >= ends[:, None]
-        same: Marks = ((mine == theirs) | beyond).all(axis=1)
-        return same & (_prefix_lengths(mine, lengths) == ends)
+        same = ((mine == theirs) | beyond).all(axis=1)
+        below: Marks = same & (_prefix_lengths(mine, lengths) == ends)
+        return below
 
     def widened(self, width: int) -> KeyRows:
         """The same keys in wider rows; their hashes and their order stay."""
