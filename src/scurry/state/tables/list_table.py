@@ -100,8 +100,9 @@ class ListTable:
     def _changes(self) -> Iterator[Change]:
         self._notice_changes_in_place()
         in_runs = self._store.in_runs(self.name)
-        for key in self._replaced:
-            prefix = prefix_of(key, self._max_parallelism)
+        keys = list(dict.fromkeys([*self._replaced, *self._added]))
+        prefixes = dict(zip(keys, prefixes_of(keys, self._max_parallelism), strict=True))
+        for prefix in map(prefixes.__getitem__, self._replaced):
             if in_runs:
                 # it stands for all that lies below
                 yield self.name, prefix, None
@@ -111,8 +112,7 @@ class ListTable:
         epoch = self._epoch().to_bytes(8, "big")
         for key, values in self._added.items():
             if values:
-                address = prefix_of(key, self._max_parallelism) + epoch
-                yield self.name, address, self.codec.pack_many((key,), values)
+                yield self.name, prefixes[key] + epoch, self.codec.pack_many((key,), values)
 
     def _notice_changes_in_place(self) -> None:
         """An element that was read and then changed is written, as it would be in memory."""
