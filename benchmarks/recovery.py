@@ -4,8 +4,9 @@ A job fills its state and is stopped; then it starts again twice on the same che
 in a new process with a JVM of its own: once with its local stores in place, once with them deleted,
 so that every slot is rebuilt from the log in the checkpoint. What is measured is the first
 micro-batch after the restart, from its start to its end, with a few records for each slot. With
-``--store-only`` one slot is measured by itself, without Spark. Large value states are files of the
-checkpoint, in which nothing has to be rebuilt; with ``--state map`` the state is one that is.
+``--store-only`` one slot is measured by itself, without Spark. Large states are files of the
+checkpoint, in which nothing has to be rebuilt, whether they are values or, with ``--state map``,
+maps.
 """
 
 from __future__ import annotations

@@ -200,6 +200,7 @@ class Slot:
             for_ever = StateTtlConfig.new_builder(Time.days(9)).update_ttl_on_read_and_write()
             descriptor.enable_time_to_live(for_ever.build())
         self.state = getattr(context, self.model.getter)(descriptor)
+        self.store.prefetch("op", ["b", "nobody", "a", "b"])
 
     def commit(self) -> None:
         self.store.commit(self.journal, b"")

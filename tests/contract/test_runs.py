@@ -23,7 +23,7 @@ from scurry.state.runs import index as run_index
 from scurry.state.runs import key_rows
 from scurry.state.runs import runs as runs_module
 from scurry.state.runs.files import RunDirectory
-from scurry.state.runs.key_rows import rank
+from scurry.state.runs.key_rows import Order, prefix_length, rank
 from scurry.state.runs.runs import RunTable, TableInfo
 from scurry.state.slot_store import SlotStore
 
@@ -34,6 +34,12 @@ some_keys = st.one_of(
     st.text("\0ab\xff", max_size=4).map(lambda text: text.encode("latin-1")),
     st.integers(0, 300).map(lambda number: b"%d" % number),
     st.binary(max_size=40),
+    # below a prefix, or a prefix
+    st.builds(
+        lambda form, rest: b"\0\1" + len(form).to_bytes(2, "big") + form + rest,
+        st.sampled_from([b"x", b"y", b"\0", b"long" * 5]),
+        st.one_of(st.just(b""), st.text("\0ab", max_size=3).map(str.encode)),
+    ),
 )
 changes = st.lists(
     st.tuples(some_keys, st.one_of(st.none(), st.binary(min_size=1, max_size=9))), min_size=1
@@ -49,6 +55,7 @@ changes = st.lists(
     asked=st.lists(st.sampled_from(["nothing", "all", "pieces", "others"]), min_size=1),
     merging=st.sampled_from([(2, 4), (4, 8), (64, 256)]),
     indexing=st.sampled_from([(2, 16), (4, 16), (100, 3)]),
+    by=st.sampled_from(Order),
 )
 def test_a_table_of_runs_is_a_dict(
     tmp_path_factory: Any,
@@ -59,17 +66,19 @@ def test_a_table_of_runs_is_a_dict(
     asked: list[str],
     merging: tuple[int, int],
     indexing: tuple[int, int],
+    by: Order,
 ) -> None:
-    """Also when many keys have one hash, whatever has been read before something is written, and
-    whether runs are merged or indexed."""
+    """Also when many keys have one hash, whatever has been read before something is written,
+    whether runs are merged or indexed, and in either order of keys."""
     directory = RunDirectory(tmp_path_factory.mktemp("runs"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run_files, "_CHUNK", chunk)
         for module, (together, most) in ((runs_module, merging), (run_index, indexing)):
             patch.setattr(module, "_ALIKE", together)
             patch.setattr(module, "_MOST", most)
-        patch.setattr(key_rows, "_mixed", lambda numbers: numbers % np.uint64(hashes))
-        table, model = RunTable(directory), dict[bytes, bytes]()
+        for mixed in ("_mixed", "_mixed_one"):
+            patch.setattr(key_rows, mixed, lambda numbers: numbers % np.uint64(hashes))
+        table, model = RunTable(directory, by=by), dict[bytes, bytes]()
         for number, batch in enumerate(batches):
             keys, how = [key for key, _ in batch], asked[number % len(asked)]
             middle = len(keys) // 2
@@ -84,20 +93,45 @@ def test_a_table_of_runs_is_a_dict(
             searched = run_index.grouped(changed._runs, changed._indexes)
             assert len(searched) <= indexing[1]
             table = RunTable.open(directory, changed.info)
+            for prefix in emptied(batch) if by is Order.PREFIX else ():
+                model = {k: r for k, r in model.items() if k[: prefix_length(k)] != prefix}
             for key, record in batch:
                 model.pop(key, None)
                 if record is not None:
                     model[key] = record
             wanted = [start, *(key for key, _ in batch)]
             assert table.get_many(wanted) == [model.get(key) for key in wanted]
-        in_order = sorted(model.items(), key=lambda item: rank(item[0]))
+            assert [table.get(key) for key in wanted] == [model.get(key) for key in wanted]
+            if by is Order.PREFIX:
+                check_below(table, model, wanted)
+        in_order = sorted(model.items(), key=lambda item: rank(item[0], by))
         assert list(table.scan()) == in_order
-        after = [item for item in in_order if not start or rank(item[0]) >= rank(start)]
+        after = [item for item in in_order if not start or rank(item[0], by) >= rank(start, by)]
         assert list(table.scan(start)) == after
         assert table.live == len(model)
         assert len(table.info.runs) <= merging[1]
         files = 4 * len(table.info.runs) + 2 * len(table.info.indexes)
         assert len(list(directory.path.iterdir())) == files, "nothing else is left over"
+
+
+def emptied(batch: list[tuple[bytes, bytes | None]]) -> set[bytes]:
+    """The prefixes below which a batch removes everything."""
+    return {key for key, record in batch if record is None and prefix_length(key) == len(key)}
+
+
+def check_below(table: RunTable, model: dict[bytes, bytes], keys: list[bytes]) -> None:
+    """What lies below prefixes, read in several ways."""
+    prefixes = list(dict.fromkeys(key[: prefix_length(key)] for key in keys))
+    truth = [{k: r for k, r in model.items() if k[: prefix_length(k)] == p} for p in prefixes]
+    assert table.below(prefixes) == truth
+    some = table.below(prefixes, most=2, at_once=3)
+    assert 1 <= len(some) <= len(prefixes)
+    for found, expected in zip(some, truth, strict=False):
+        assert found == expected or (isinstance(found, int) and found >= max(3, len(expected)))
+    assert table.below(prefixes, most=0) == [
+        expected if found == {} else found
+        for found, expected in zip(table.below(prefixes, most=0), truth, strict=True)
+    ]
 
 
 def test_of_two_records_under_a_key_that_was_read_the_later_counts(tmp_path: Path) -> None:

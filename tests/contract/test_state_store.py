@@ -27,6 +27,8 @@ from scurry.state.local.disk import LocalStore
 from scurry.state.local.memory import MemoryStore
 from scurry.state.slot_store import SlotStore
 from scurry.state.tables.key_scope import KeyScope
+from scurry.state.tables.list_table import ListTable, TableListState
+from scurry.state.tables.map_table import MapTable, TableMapState
 from scurry.state.tables.table import TableValueState
 
 KEYS = st.one_of(st.integers(0, 5), st.sampled_from(["a", "b", ("t", 1), None, "x" * 600]))
@@ -45,10 +47,18 @@ class StateMachine(RuleBasedStateMachine):
         self.directory = tempfile.TemporaryDirectory()
         self.journal = MemoryJournal()
         self.local = SETTINGS[self.backend].local_store(Path(self.directory.name) / "s")
+        #: a value, entries of a map and elements of a list for each key
         self.truth: dict[Any, Any] = {}
         self.timers: set[tuple[int, Any]] = set()
-        self.committed: tuple[Any, Any] = ({}, set())
+        self.entries: dict[Any, Any] = {}
+        self.elements: dict[Any, Any] = {}
+        self.remember()
         self.worker()
+
+    def remember(self) -> None:
+        """What is true now is true after a crash."""
+        held = self.truth, self.timers, self.entries, self.elements
+        self.committed = copy.deepcopy(held)
 
     def worker(self) -> None:
         """A fresh worker: nothing in memory."""
@@ -59,6 +69,12 @@ class StateMachine(RuleBasedStateMachine):
         self.store.begin(self.journal)
         self.scope = KeyScope()
         self.value = TableValueState(self.store.table("op", "v", bulk=True), self.scope)
+        made = self.store.records, 128
+        maps = self.store.part("op\x1fm", lambda: MapTable("op\x1fm", *made, bulk=True))
+        lists = self.store.part(
+            "op\x1fl", lambda: ListTable("op\x1fl", *made, lambda: self.store.epoch, bulk=True)
+        )
+        self.map, self.list = TableMapState(maps, self.scope), TableListState(lists, self.scope)
         self.queue = self.store.part("op#t", lambda: TimerQueue("op#t", self.local, 128))
         self.queue.begin()
 
@@ -87,6 +103,37 @@ class StateMachine(RuleBasedStateMachine):
         self.value.clear()
         self.truth.pop(key, None)
 
+    @rule(key=KEYS, entry=KEYS, value=VALUES)
+    def put_entry(self, key: Any, entry: Any, value: Any) -> None:
+        self.scope.key = key
+        self.map.put(entry, copy.deepcopy(value))
+        self.entries.setdefault(key, {})[entry] = value
+
+    @rule(key=KEYS, entry=KEYS)
+    def remove_entry(self, key: Any, entry: Any) -> None:
+        self.scope.key = key
+        assert self.map.get(entry) == self.entries.get(key, {}).get(entry)
+        self.map.remove(entry)
+        self.entries.setdefault(key, {}).pop(entry, None)
+
+    @rule(key=KEYS)
+    def clear_map_and_list(self, key: Any) -> None:
+        self.scope.key = key
+        self.map.clear()
+        self.list.clear()
+        self.entries.pop(key, None)
+        self.elements.pop(key, None)
+
+    @rule(key=KEYS, value=VALUES)
+    def append(self, key: Any, value: Any) -> None:
+        self.scope.key = key
+        self.list.add(copy.deepcopy(value))
+        self.elements.setdefault(key, []).append(value)
+
+    @rule(keys=st.lists(KEYS))
+    def announce(self, keys: list[Any]) -> None:
+        self.store.prefetch("op", keys)
+
     @rule(time=st.integers(-20, 20), key=KEYS)
     def set_timer(self, time: int, key: Any) -> None:
         self.queue.register(time, key)
@@ -111,18 +158,19 @@ class StateMachine(RuleBasedStateMachine):
     @rule()
     def commit(self) -> None:
         self.store.commit(self.journal, b"notes")
-        self.committed = (copy.deepcopy(self.truth), set(self.timers))
+        self.remember()
         self.begin()
 
     @rule()
     def commit_and_move_to_another_worker(self) -> None:
         self.store.commit(self.journal, b"notes")
-        self.committed = (copy.deepcopy(self.truth), set(self.timers))
+        self.remember()
         self.worker()
 
     @rule()
     def crash_before_the_commit(self) -> None:
-        self.truth, self.timers = copy.deepcopy(self.committed[0]), set(self.committed[1])
+        held = copy.deepcopy(self.committed)
+        self.truth, self.timers, self.entries, self.elements = held
         self.worker()
 
     @rule()
@@ -143,6 +191,9 @@ class StateMachine(RuleBasedStateMachine):
         if hasattr(self, "store"):
             found = dict(self.store.table("op", "v", bulk=True).items())
             assert found == {k: v for k, v in self.truth.items() if v is not None}
+            for listed, truth in (("m", self.entries), ("l", self.elements)):
+                found = dict(self.store.listed("op", listed).items())
+                assert found == {key: held for key, held in truth.items() if held}
             assert set(self.queue.pending()) == self.timers
             times = [time for time, _ in self.timers]
             assert self.queue.next_due <= min(times, default=self.queue.next_due)
@@ -160,7 +211,7 @@ class InMemory(StateMachine):
 
 
 class InRuns(StateMachine):
-    """The same with the table in runs."""
+    """The same with the tables in runs."""
 
     backend = "runs"
 

@@ -113,9 +113,9 @@ def _add_slot(states: dict[str, dict[str, Any]], journal: MemoryJournal) -> None
             if kind is None:
                 part: Any = store.table(uid, state)
             elif kind is ListTable:
-                part = ListTable(table, local, 128, lambda: 0)
+                part = ListTable(table, store.records, 128, lambda: 0)
             else:
-                part = MapTable(table, local, 128)
+                part = MapTable(table, store.records, 128)
             states[uid].setdefault(state, {}).update(part.items())
         store.close()
 

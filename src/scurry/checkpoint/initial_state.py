@@ -44,7 +44,8 @@ class InitialState:
     def fill(self, journal: Journal) -> Head:
         """Copy this state into ``journal``, which is empty, and return the journal's head."""
         start = _starts.decode(b"".join(_blobs(self.place / _START)))
-        return take_in(journal, self._entries(start), start.base, start.notes, start.bulky)
+        large = start.bulky, start.ranged
+        return take_in(journal, self._entries(start), start.base, start.notes, *large)
 
     def _entries(self, start: SlotStart) -> Iterator[bytes]:
         shares = [name for name in os.listdir(self.place) if name.isdigit()]

@@ -62,8 +62,11 @@ class KeyedRuntimeContext(RuntimeContext):
         scope: KeyScope,
         clock: StateClock | None = None,
         space: str = "",
+        announced: bool = True,
     ) -> None:
-        """``space`` keeps apart states of the same name, such as a window's and its key's."""
+        """``space`` keeps apart states of the same name, such as a window's and its key's;
+        ``announced`` says that the store is told the keys of a micro-batch before any is handled.
+        """
         super().__init__(
             spec.name,
             spec.uid,
@@ -76,6 +79,7 @@ class KeyedRuntimeContext(RuntimeContext):
         self._scope = scope
         self._store = store_of(task)
         self._space = space
+        self._announced = announced
         self._has_event_time = clock is not None
         self._clock = clock or StateClock(lambda: task.now, _no_event_time, _no_event_time)
         self._kinds: dict[str, type] = {}
@@ -164,7 +168,8 @@ class KeyedRuntimeContext(RuntimeContext):
 
     def _list(self, descriptor: StateDescriptor) -> ListState[Any]:
         store = self._store
-        make = partial(ListTable, epoch=lambda: store.epoch, cache=store.cache)
+        bulk = self._announced
+        make = partial(ListTable, epoch=lambda: store.epoch, cache=store.cache, bulk=bulk)
         table, expiry = self._open(descriptor, make)
         return list_state(table, self._scope, expiry)
 
@@ -172,7 +177,8 @@ class KeyedRuntimeContext(RuntimeContext):
         entries = descriptor.type_info
         if isinstance(descriptor, MapStateDescriptor):
             entries = descriptor.key_type_info
-        make = partial(MapTable, cache=self._store.cache, entries=entries)
+        bulk = self._announced
+        make = partial(MapTable, cache=self._store.cache, entries=entries, bulk=bulk)
         table, expiry = self._open(descriptor, make)
         return map_state(table, self._scope, expiry)
 

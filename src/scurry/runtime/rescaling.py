@@ -7,7 +7,7 @@ watermarks of its input channels and the cells of watermark strategies inside th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from scurry.common.errors import StateError
@@ -50,6 +50,7 @@ from scurry.state.rescaling import (
     settle,
     take_in,
 )
+from scurry.state.runs.key_rows import Order
 from scurry.state.slot_records import large_groups
 from scurry.state.tables.broadcast_table import BROADCAST_STATES, BroadcastTable
 
@@ -110,6 +111,7 @@ class SlotStart(NamedTuple):
     entry: bytes
     #: tables that are large, see :class:`scurry.state.journal.Head`
     bulky: tuple[str, ...] = ()
+    ranged: tuple[str, ...] = ()
 
 
 def rescale_stage(
@@ -120,11 +122,18 @@ def rescale_stage(
     settled = settle(split({}), deal)
     if settled.renumbering:
         split(settled.renumbering)
-    base = max((head.next for head in heads.values()), default=0)
+    # what was written before has to be older than what is written next, see SlotStore.epoch
+    base = max((head.next + head.number for head in heads.values()), default=0)
     notes = _notes({origin: head.notes for origin, head in heads.items()}, deal, before)
     entries = [pack(list(grouped(changes))) for changes in settled.entries]
-    bulky = tuple(sorted({table for head in heads.values() for table in head.runs}))
-    return [SlotStart(base, *rest, bulky) for rest in zip(notes, entries, strict=True)]
+    large = _large(heads.values(), Order.KEY), _large(heads.values(), Order.PREFIX)
+    return [SlotStart(base, *rest, *large) for rest in zip(notes, entries, strict=True)]
+
+
+def _large(heads: Iterable[Head], by: Order) -> tuple[str, ...]:
+    """The tables that lie in runs of that order in some slot."""
+    found = {table for head in heads for table, info in head.runs.items() if info.by is by}
+    return tuple(sorted(found))
 
 
 def rescale_in_memory(
@@ -154,7 +163,8 @@ def rescale_in_memory(
     made = []
     for share, start in zip(shares, rescale_stage(heads, split, deal, before), strict=True):
         made.append(MemoryJournal())
-        take_in(made[-1], [*share, start.entry], start.base, start.notes, start.bulky)
+        made_of = [*share, start.entry]
+        take_in(made[-1], made_of, start.base, start.notes, start.bulky, start.ranged)
     return made
 
 

@@ -63,6 +63,8 @@ class Head(msgspec.Struct, array_like=True):
     dead: list[tuple[int, str]] = []
     #: tables that were dropped, with the first entry of the log that counts for them again
     gone: dict[str, int] = {}
+    #: like ``bulky``: tables whose keys have many records each
+    ranged: tuple[str, ...] = ()
 
     def counts(self, seq: int, table: str) -> bool:
         """Whether the changes of ``table`` in entry ``seq`` still count. They do not if the table
@@ -72,19 +74,19 @@ class Head(msgspec.Struct, array_like=True):
 
 
 #: The longest key that a store takes.
-_LONGEST = 480
+LONGEST = 480
 
 
 def stored_keys(keys: list[bytes]) -> list[bytes]:
     """:func:`stored_key` of many keys."""
-    return list(map(stored_key, keys)) if max(map(len, keys), default=0) > _LONGEST else keys
+    return list(map(stored_key, keys)) if max(map(len, keys), default=0) > LONGEST else keys
 
 
 def stored_key(key: bytes) -> bytes:
     """``key`` as stores and journals have it: a key that is too long is replaced by its digest."""
-    if len(key) <= _LONGEST:
+    if len(key) <= LONGEST:
         return key
-    return key[: _LONGEST - 40] + b"\xff#" + hashlib.blake2b(key, digest_size=32).digest()
+    return key[: LONGEST - 40] + b"\xff#" + hashlib.blake2b(key, digest_size=32).digest()
 
 
 class RecordReader(Protocol):

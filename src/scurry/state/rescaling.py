@@ -209,11 +209,16 @@ def settle(gathered: Mapping[int, Gathered], deal: Deal) -> Settlement:
 
 
 def take_in(
-    journal: Journal, blobs: Iterable[bytes], base: int, notes: bytes, bulky: tuple[str, ...]
+    journal: Journal,
+    blobs: Iterable[bytes],
+    base: int,
+    notes: bytes,
+    bulky: tuple[str, ...],
+    ranged: tuple[str, ...],
 ) -> Head:
     """Make ``blobs`` the content of a journal that has none; its entries count from ``base``, which
     is beyond all numbers that the journals before have used."""
-    head = Head(os.urandom(12), base, base, 0, 0, notes, bulky=bulky)
+    head = Head(os.urandom(12), base, base, 0, 0, notes, bulky=bulky, ranged=ranged)
     for blob in blobs:
         journal.append(head.next, blob)
         head.next += 1

@@ -24,6 +24,7 @@ from scurry.common.errors import StateError
 from scurry.state.journal import Group, Head, stored_key, stored_keys
 from scurry.state.local.store import Store
 from scurry.state.runs.files import RunDirectory
+from scurry.state.runs.key_rows import Order
 from scurry.state.runs.runs import RunTable
 
 #: Tells whether a record has expired.
@@ -36,8 +37,8 @@ class SlotRecords:
     """All records of one slot, those of small tables in ``local``."""
 
     def __init__(self, local: Store) -> None:
-        #: tables that are read for many keys at once
-        self.bulky: set[str] = set()
+        #: tables that are read for many keys at once, and how their records would lie in runs
+        self.bulky: dict[str, Order] = {}
         #: runs and indexes that were replaced, with the numbers of the commits that did
         self.dead: list[tuple[int, str]] = []
         self._local = local
@@ -53,7 +54,7 @@ class SlotRecords:
         runs = self._tables.get(table)
         if runs is None:
             return self._local.get(table, key)
-        return runs.get_many([stored_key(key)])[0]
+        return runs.get(stored_key(key))
 
     def get_many(self, table: str, keys: list[bytes]) -> list[bytes | None]:
         """The records of many keys."""
@@ -66,6 +67,30 @@ class SlotRecords:
         """Keys and records of a table, always in the same order, from the key ``start`` on."""
         runs = self._tables.get(table)
         return self._local.scan(table, start) if runs is None else runs.scan(start)
+
+    def below(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Keys and records whose keys begin with ``prefix``, in the order of the keys."""
+        runs = self._tables.get(table)
+        if runs is not None:
+            (found,) = self.below_many(table, [prefix])
+            assert isinstance(found, dict)
+            yield from sorted(found.items())
+            return
+        for key, record in self._local.scan(table, prefix):
+            if not key.startswith(prefix):
+                return
+            yield key, record
+
+    def below_many(
+        self,
+        table: str,
+        prefixes: list[bytes],
+        most: int | None = None,
+        at_once: int | None = None,
+    ) -> list[dict[bytes, bytes] | int]:
+        """The records of a table in runs below some of ``prefixes``, as
+        :meth:`scurry.state.runs.runs.RunTable.below` has them."""
+        return self._tables[table].below(prefixes, most, at_once)
 
     def in_runs(self, table: str) -> bool:
         """Whether a table is so large that it should only be read in bulk."""
@@ -153,7 +178,7 @@ class SlotRecords:
     def _move_in(self, name: str) -> None:
         """Take the records of a table that the local store has, some at a time."""
         assert self._directory is not None
-        self._tables[name] = RunTable(self._directory)
+        self._tables[name] = RunTable(self._directory, by=self.bulky[name])
         for keys, records in self._local.blocks(name, at_once=_MOVED_AT_ONCE):
             self._replace(name, keys, records, None)
 
@@ -179,7 +204,7 @@ class SlotRecords:
         """Large tables are gone."""
         assert self._directory is not None
         for name in names:
-            self.bulky.discard(name)
+            self.bulky.pop(name, None)
             table = self._tables.pop(name, None)
             if table is not None:
                 self._changed = True

@@ -25,7 +25,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from itertools import accumulate, chain, compress
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from scurry.common.fault_points import fault_point
 from scurry.common.options.state import COMPACT_ABOVE
@@ -41,6 +41,7 @@ from scurry.state.journal import (
     unpack_groups,
 )
 from scurry.state.local.store import Commit, Store
+from scurry.state.runs.key_rows import Order
 from scurry.state.slot_records import SlotRecords
 from scurry.state.tables.table import CACHE_ENTRIES, StateTable
 from scurry.state.tables.ttl import Sweeper
@@ -71,6 +72,16 @@ class Changing(Protocol):
 
     def forget(self) -> None:
         """What is stored is no longer what was read from it: drop all that is in memory."""
+
+
+@runtime_checkable
+class Told(Protocol):
+    """A table that is told which keys are about to be handled."""
+
+    name: str
+
+    def prefetch(self, keys: list[Any]) -> None:
+        """Bring what is stored of ``keys`` into memory, or be ready to."""
 
 
 class Listed(Protocol):
@@ -110,7 +121,7 @@ class SlotStore:
         self.sweepers: dict[str, Sweeper] = {}
         self._parts: dict[str, Changing] = {}
         self._parts_known = 0
-        self._tables_of: dict[str, list[StateTable]] = {}
+        self._tables_of: dict[str, list[Told]] = {}
         self._head: Head | None = None
         self._held: bytes | None = None
         self._settled = True
@@ -158,14 +169,14 @@ class SlotStore:
             if self.records.in_runs(table.name):
                 table.prefetch(keys)
 
-    def _tables(self, uid: str) -> list[StateTable]:
+    def _tables(self, uid: str) -> list[Told]:
         tables = self._tables_of.get(uid)
         if tables is None or self._parts_known != len(self._parts):
             self._parts_known, self._tables_of = len(self._parts), {}
             tables = self._tables_of[uid] = [
                 part
                 for name, part in self._parts.items()
-                if isinstance(part, StateTable) and name.partition("\x1f")[0] == uid
+                if isinstance(part, Told) and name.partition("\x1f")[0] == uid
             ]
         return tables
 
@@ -236,7 +247,8 @@ class SlotStore:
         if self._head is None:
             return
         self.rebuilds += 1
-        self.records.bulky.update(self._head.bulky)
+        self.records.bulky.update(dict.fromkeys(self._head.bulky, Order.KEY))
+        self.records.bulky.update(dict.fromkeys(self._head.ranged, Order.PREFIX))
         base: bytes | None = None
         done, total = 0, self._head.log_bytes
         for seq in range(self._head.first, self._head.next):
@@ -370,7 +382,8 @@ class SlotStore:
     @property
     def epoch(self) -> int:
         """A number that grows with every commit that changes something."""
-        return 0 if self._head is None else self._head.next
+        # the log does not grow with a commit that changes large tables alone
+        return 0 if self._head is None else self._head.next + self._head.number
 
     @property
     def entries(self) -> int:

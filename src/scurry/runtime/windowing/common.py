@@ -58,10 +58,12 @@ class WindowingOperator(Operator, ABC):
         self._working: Any = None
         self._clock = Clock()
         clock = state_clock(self._clock, _no_timestamp)
-        states = KeyedRuntimeContext(spec, context, self._scope, clock)
+        states = KeyedRuntimeContext(spec, context, self._scope, clock, announced=False)
         of_windows: KeyedRuntimeContext | None = None
         if not windowing.merging:
-            of_windows = KeyedRuntimeContext(spec, context, self._window_scope, clock, OF_WINDOW)
+            of_windows = KeyedRuntimeContext(
+                spec, context, self._window_scope, clock, OF_WINDOW, announced=False
+            )
         handover = context.handover
         self._own, self._take_results = handover.own, handover.take
         self._firing = FiringContext(self._clock, states, of_windows)

@@ -51,7 +51,7 @@ class ListContents(WindowContents):
     def __init__(self, uid: str, store: SlotStore) -> None:
         name = f"{uid}\x1f{ELEMENTS}"
         self._table = store.part(
-            name, lambda: ListTable(name, store.local, store.max_parallelism, lambda: store.epoch)
+            name, lambda: ListTable(name, store.records, store.max_parallelism, lambda: store.epoch)
         )
 
     def add(self, place: WindowKey, value: Any, stamp: int) -> None:

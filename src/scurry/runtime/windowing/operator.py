@@ -71,14 +71,17 @@ class WindowOperator(WindowingOperator):
             assigner: Any = windowing.assigner
             self._merging = MergingWindows.of(spec.uid, store, assigner)
         self._assigning = AssignerContext(
-            self._clock, KeyedRuntimeContext(spec, context, self._scope, space=OF_ASSIGNER)
+            self._clock,
+            KeyedRuntimeContext(spec, context, self._scope, space=OF_ASSIGNER, announced=False),
         )
         self._triggering = WindowTriggerContext(
             self._clock,
             self._window_scope,
             self._event,
             self._processing,
-            KeyedRuntimeContext(spec, context, self._window_scope, space=OF_TRIGGER),
+            KeyedRuntimeContext(
+                spec, context, self._window_scope, space=OF_TRIGGER, announced=False
+            ),
         )
         self._evicting = ClockContext(self._clock)
 

@@ -14,7 +14,8 @@ it holds data.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
@@ -141,20 +142,44 @@ class RecordCodec:
 
     def pack_all(self, keys: list[Any], values: list[Any]) -> list[bytes | None]:
         """The records of many keys, None for values that are None."""
-        if not self.stamped and self._declared is None and self._scalar is None:
-            kinds = set(map(type, values))
-            if kinds <= SCALARS and type(None) not in kinds and SCALARS.issuperset(map(type, keys)):
-                self.seen |= kinds
-                first = self._first
-                try:
-                    return [first + _encode(pair) for pair in zip(keys, values, strict=True)]
-                except (OverflowError, UnicodeEncodeError):
-                    pass
+        kinds = set(map(type, values))
+        if type(None) not in kinds and self._plain(kinds, keys):
+            first = self._first
+            try:
+                return [first + _encode(pair) for pair in zip(keys, values, strict=True)]
+            except (OverflowError, UnicodeEncodeError):
+                pass
         pack = self.pack
         return [
             None if value is None else pack((key,), value)
             for key, value in zip(keys, values, strict=True)
         ]
+
+    def pack_entries(
+        self, heads: list[tuple[Any, Any]], values: list[Any], absent: Any
+    ) -> list[bytes | None]:
+        """The records of values that have keys and more in their heads, None for those that are
+        ``absent``."""
+        if self._plain(set(map(type, values)), chain.from_iterable(heads)):
+            first = self._first
+            try:
+                return [first + _encode((*head, v)) for head, v in zip(heads, values, strict=True)]
+            except (OverflowError, UnicodeEncodeError):
+                pass
+        pack = self.pack
+        return [
+            None if value is absent else pack(head, value)
+            for head, value in zip(heads, values, strict=True)
+        ]
+
+    def _plain(self, kinds: set[type], keys: Iterable[Any]) -> bool:
+        """Whether values of these kinds under these keys are written as they are."""
+        if self.stamped or self._declared is not None or self._scalar is not None:
+            return False
+        if not (kinds <= SCALARS and SCALARS.issuperset(map(type, keys))):
+            return False
+        self.seen |= kinds
+        return True
 
     def pack_many(self, head: tuple[Any, ...], values: list[Any]) -> bytes:
         """One record for several values under the same head."""

@@ -2,7 +2,9 @@
 
 A run is four files: the sorted hashes of its keys; the keys, see :mod:`scurry.state.runs.key_rows`;
 where each record ends; the records. A record without bytes says that the key was removed. Files are
-mapped into memory, never changed, and may be deleted while another process still reads them.
+mapped into memory, never changed, and may be deleted while another process still reads them. The
+file of hashes has another name in each order of keys, so that a version of Scurry that does not
+know an order does not find the file, instead of looking for keys in the wrong places.
 """
 
 from __future__ import annotations
@@ -21,9 +23,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from scurry.state.runs.key_rows import TAIL, Hashes, KeyRows, Marks, Positions
+from scurry.state.runs.key_rows import TAIL, Hashes, KeyRows, Marks, Order, Positions
 
-_RUN = (".hashes", ".keys", ".ends", ".data")
+_HASHES = {Order.KEY: ".hashes", Order.PREFIX: ".prefixes"}
+_RUN = (".keys", ".ends", ".data")
 _INDEX = (".hashes", ".places")
 #: Rows that are merged at a time.
 _CHUNK = 262_144
@@ -47,9 +50,9 @@ class RunDirectory:
         self.path.mkdir(parents=True, exist_ok=True)
         return f"{self.commit:012d}-{uuid.uuid4().hex[:12]}"
 
-    def files(self, name: str) -> list[Path]:
-        """The files of a run."""
-        return [self.path / f"{name}{suffix}" for suffix in _RUN]
+    def files(self, name: str, by: Order) -> list[Path]:
+        """The files of a run that is ordered ``by`` that."""
+        return [self.path / f"{name}{suffix}" for suffix in (_HASHES[by], *_RUN)]
 
     def index_files(self, name: str) -> list[Path]:
         """The files of an index."""
@@ -70,8 +73,8 @@ class RunDirectory:
 
     def delete(self, name: str) -> None:
         """Remove a run or index; who has it open keeps it."""
-        for file in {*self.files(name), *self.index_files(name)}:
-            file.unlink(missing_ok=True)
+        for suffix in {*_HASHES.values(), *_RUN, *_INDEX}:
+            (self.path / f"{name}{suffix}").unlink(missing_ok=True)
 
 
 class RunInfo(NamedTuple):
@@ -85,9 +88,9 @@ class RunInfo(NamedTuple):
 class Run:
     """One run, open for reading."""
 
-    def __init__(self, place: RunDirectory, info: RunInfo) -> None:
+    def __init__(self, place: RunDirectory, info: RunInfo, by: Order) -> None:
         self.info = info
-        hashes, keys, ends, data = map(mapped, place.files(info.name))
+        hashes, keys, ends, data = map(mapped, place.files(info.name, by))
         width, rows = info.width + TAIL, info.rows
         expected = rows * 8, rows * width, (rows + 1) * 8
         whole = (len(hashes), len(keys), len(ends)) == expected
@@ -115,6 +118,20 @@ class Run:
         at, there = self.keys.find(wanted)
         yield self, np.flatnonzero(there), at[there]
 
+    def find_one(self, wanted: np.uint64, row: bytes) -> tuple[Run, int] | None:
+        """Where the key with this hash and row is, and itself; None if it is not there."""
+        hashes, at = self.keys.hashes, int(self.keys.hashes.searchsorted(wanted))
+        while at < len(hashes) and hashes[at] == wanted:
+            if self.keys.rows[at] == row:
+                return self, at
+            at += 1
+        return None
+
+    def record(self, at: int) -> bytes | None:
+        """The record at one place, None if it says that its key was removed."""
+        record: bytes = self.records[at].as_py()
+        return record or None
+
     def removed(self, at: Positions) -> Marks:
         """Which of the records at these places say that their keys were removed."""
         return np.equal(self.ends[at + 1], self.ends[at])
@@ -126,10 +143,13 @@ class Run:
         return sum(column.nbytes for column in columns) + int(self.ends[-1])
 
 
-def write_run(place: RunDirectory, width: int, content: Iterable[Columns]) -> list[Run]:
-    """A run of ``content``, written and opened; none if there is nothing in it."""
+def write_run(
+    place: RunDirectory, width: int, content: Iterable[Columns], by: Order = Order.KEY
+) -> list[Run]:
+    """A run of ``content``, which is ordered ``by`` that, written and opened; none if there is
+    nothing in it."""
     name, count, size = place.new_name(), 0, 0
-    paths = place.files(name)
+    paths = place.files(name, by)
     with ExitStack() as files:
         hashes, keys, ends, data = (files.enter_context(path.open("wb")) for path in paths)
         ends.write(bytes(8))
@@ -150,7 +170,7 @@ def write_run(place: RunDirectory, width: int, content: Iterable[Columns]) -> li
         place.delete(name)
         return []
     place.written += size + count * (width + TAIL + 16)
-    return [Run(place, RunInfo(name, width, count))]
+    return [Run(place, RunInfo(name, width, count), by)]
 
 
 def alike(sizes: Sequence[int]) -> int:

@@ -26,7 +26,8 @@ _ALIKE = 4
 #: The most runs and indexes that are searched one after the other.
 _MOST = 16
 _SHIFT = np.uint64(40)
-_ROW = np.uint64((1 << 40) - 1)
+_ROW_BITS = (1 << 40) - 1
+_ROW = np.uint64(_ROW_BITS)
 
 Places = npt.NDArray[np.uint64]
 
@@ -69,8 +70,7 @@ class RunIndex:
         at = self.hashes.searchsorted(wanted.hashes)
         same = self._same_hash(at, np.arange(len(wanted)), wanted)
         while len(same):
-            places = self.places[at[same]]
-            sources, rows = places >> _SHIFT, (places & _ROW).astype(np.intp)
+            sources, rows = split_places(self, at[same])
             other = np.ones(len(same), dtype=np.bool_)
             for number in np.unique(sources).tolist():
                 run = self.runs[number]
@@ -83,6 +83,17 @@ class RunIndex:
             at[same] += 1
             same = self._same_hash(at, same, wanted)
 
+    def find_one(self, wanted: np.uint64, row: bytes) -> tuple[Run, int] | None:
+        """Which run has the latest record of the key with this hash and row, and where."""
+        at = int(self.hashes.searchsorted(wanted))
+        while at < len(self.hashes) and self.hashes[at] == wanted:
+            place = int(self.places[at])
+            run, place = self.runs[place >> 40], place & _ROW_BITS
+            if run.keys.rows[place] == row:
+                return run, place
+            at += 1
+        return None
+
     def _same_hash(self, at: Positions, which: Positions, wanted: KeyRows) -> Positions:
         """For which of the keys ``which`` there is the hash wanted where they are looked for."""
         which = which[at[which] < len(self.hashes)]
@@ -91,6 +102,15 @@ class RunIndex:
 
 
 Group = Run | RunIndex
+
+
+def split_places(group: Group, at: Positions) -> tuple[Positions, Positions]:
+    """The runs of the rows that a group has ``at`` some places, as numbers among its runs, and
+    the rows there."""
+    if isinstance(group, Run):
+        return np.zeros(len(at), np.intp), at
+    places = group.places[at]
+    return (places >> _SHIFT).astype(np.intp), (places & _ROW).astype(np.intp)
 
 
 def grouped(runs: Sequence[Run], indexes: Sequence[RunIndex]) -> list[Group]:

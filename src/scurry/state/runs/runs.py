@@ -19,15 +19,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from scurry.state.runs.below import Stretches, keys_below
 from scurry.state.runs.files import Columns, Run, RunDirectory, RunInfo, alike, stretches, write_run
 from scurry.state.runs.index import IndexInfo, RunIndex, grouped, index_over
 from scurry.state.runs.key_rows import (
     KeyRows,
     LongKeyError,
     Marks,
+    Order,
     Positions,
+    hash_of,
     joined,
+    prefix_length,
     rank,
+    row_of,
     row_width,
 )
 
@@ -50,6 +55,7 @@ class TableInfo(msgspec.Struct, array_like=True):
     live: int
     #: indexes over runs, those over older ones first
     indexes: list[IndexInfo] = []
+    by: Order = Order.KEY
 
     @property
     def names(self) -> list[str]:
@@ -58,7 +64,7 @@ class TableInfo(msgspec.Struct, array_like=True):
 
 
 class RunTable:
-    """A table that consists of runs."""
+    """A table that consists of runs, ordered ``by`` the keys or their prefixes."""
 
     def __init__(
         self,
@@ -66,8 +72,10 @@ class RunTable:
         runs: list[Run] | None = None,
         live: int = 0,
         indexes: list[RunIndex] | None = None,
+        by: Order = Order.KEY,
     ) -> None:
         self._place = place
+        self._by = by
         self._runs = runs or []
         self._indexes = indexes or []
         self.live = live
@@ -80,19 +88,19 @@ class RunTable:
     def open(cls, place: RunDirectory, info: TableInfo, known: Self | None = None) -> Self:
         """The table that ``info`` describes; what ``known`` has open need not be opened."""
         open_runs = {} if known is None else {run.info: run for run in known._runs}
-        runs = [open_runs.get(one) or Run(place, one) for one in info.runs]
+        runs = [open_runs.get(one) or Run(place, one, info.by) for one in info.runs]
         open_indexes = {} if known is None else {index.info: index for index in known._indexes}
         indexes = [
             open_indexes.get(one) or RunIndex(place, one, runs[one.first : one.first + one.runs])
             for one in info.indexes
         ]
-        return cls(place, runs, info.live, indexes)
+        return cls(place, runs, info.live, indexes, info.by)
 
     @property
     def info(self) -> TableInfo:
         """How to open it again."""
         indexes = [index.info for index in self._indexes]
-        return TableInfo([run.info for run in self._runs], self.live, indexes)
+        return TableInfo([run.info for run in self._runs], self.live, indexes, self._by)
 
     @property
     def size(self) -> int:
@@ -104,16 +112,28 @@ class RunTable:
     def _width(self) -> int:
         return max((run.info.width for run in self._runs), default=0)
 
+    def get(self, key: bytes) -> bytes | None:
+        """The record of one key."""
+        if not self._runs or len(key) > self._width:
+            return None
+        wanted, row = np.uint64(hash_of(key, self._by)), row_of(key, self._width)
+        for group in reversed(self._groups):
+            found = group.find_one(wanted, row)
+            if found is not None:
+                run, at = found
+                return run.record(at)
+        return None
+
     def get_many(self, keys: list[bytes]) -> list[bytes | None]:
         """The records of ``keys``."""
         found = np.full(len(keys), None, dtype=object)
         if self._runs and keys:
             width, fitting = self._width, np.arange(len(keys))
             try:
-                rows = KeyRows.of(keys, width)
+                rows = KeyRows.of(keys, width, self._by)
             except LongKeyError:
                 fitting = np.array([at for at in fitting if len(keys[at]) <= width], np.intp)
-                rows = KeyRows.of([keys[at] for at in fitting], width)
+                rows = KeyRows.of([keys[at] for at in fitting], width, self._by)
             order, existing = rows.order(), 0
             fitting, wanted = fitting[order], rows.take(order)
             for run, places, at in self._look_up(wanted):
@@ -141,7 +161,7 @@ class RunTable:
     def _look_up(self, wanted: KeyRows) -> Iterator[tuple[Run, Positions, Positions]]:
         """By run: for which of the keys ``wanted`` it has the latest record, and where."""
         pending = np.arange(len(wanted))
-        for group in reversed(grouped(self._runs, self._indexes)):
+        for group in reversed(self._groups):
             if not len(pending):
                 return
             left = np.ones(len(pending), dtype=np.bool_)
@@ -149,6 +169,31 @@ class RunTable:
                 left[which] = False
                 yield run, pending[which], at
             pending = pending[left]
+
+    def below(
+        self, prefixes: list[bytes], most: int | None = None, at_once: int | None = None
+    ) -> list[dict[bytes, bytes] | int]:
+        """For each of ``prefixes`` the keys and records below it, and for one with more than
+        ``most`` rows just how many these are. The answer is shorter than ``prefixes``, but has
+        something, if otherwise it had more than ``at_once`` rows."""
+        found = Stretches(self._groups, prefixes)
+        rows, last = found.rows.copy(), len(prefixes)
+        large = rows > (rows.max(initial=0) if most is None else most)
+        if at_once is not None:
+            rows[large] = 0
+            last = max(1, int(np.cumsum(rows).searchsorted(at_once, "right")))
+        records = found.latest(np.flatnonzero(~large[:last])).by_prefix()
+        return [
+            count if too_many else records.get(prefix, {})
+            for prefix, count, too_many in zip(
+                prefixes[:last], found.rows[:last].tolist(), large[:last].tolist(), strict=True
+            )
+        ]
+
+    @property
+    def _groups(self) -> list[Run | RunIndex]:
+        """What to search, the oldest first."""
+        return grouped(self._runs, self._indexes)
 
     def _existing(self, wanted: KeyRows) -> int:
         """Of how many of the sorted keys ``wanted`` there is a record."""
@@ -164,7 +209,7 @@ class RunTable:
         """What :meth:`scan` finds, many at a time."""
         if not self._runs:
             return
-        least = rank(start) if start else (0, b"")
+        least = rank(start, self._by) if start else (0, b"")
         for found, content in _merged(self._runs, least[0]):
             keys, records, skip = found.keys(), content.to_pylist(), 0
             while skip < len(keys) and found.hashes[skip] == least[0] and keys[skip] < start:
@@ -179,15 +224,21 @@ class RunTable:
         condemned: Callable[[bytes], bool] | None = None,
     ) -> RunTable:
         """The table after ``records`` were written under ``keys``; None removes. This one stays as
-        it is, with its files. Records that are ``condemned`` are left out where runs are merged."""
+        it is, with its files. Records that are ``condemned`` are left out where runs are merged.
+        In a table ordered by prefixes, to remove a key that is a prefix and nothing else is to
+        remove all that lies below it, before anything else is written."""
         older, width = self, max(self._width, row_width(max(map(len, keys))))
         if self._runs and width > self._width:
             wider = ((rows.widened(width), content) for rows, content in _merged(self._runs))
-            older = RunTable(self._place, write_run(self._place, width, wider), self.live)
+            runs = write_run(self._place, width, wider, self._by)
+            older = RunTable(self._place, runs, self.live, by=self._by)
         recalled = self._recalled(keys)
         if recalled is None:
             # of two records under one key the later counts
-            rows, records = KeyRows.of(keys[::-1], width), records[::-1]
+            rows, records = KeyRows.of(keys[::-1], width, self._by), records[::-1]
+            emptied = older._emptied(keys[::-1], records)
+            if len(emptied):
+                rows, records = joined([rows, emptied]), [*records, *([None] * len(emptied))]
             order = rows.first_of_equals(rows.order())
             existing = older._existing(rows.take(order))
         else:
@@ -195,15 +246,23 @@ class RunTable:
         content = pa.array([record or b"" for record in records], pa.large_binary())
         rows, content = rows.take(order), content.take(pa.array(order))
         live = self.live - existing + int(_not_empty(content).sum())
-        added = RunTable(self._place, write_run(self._place, width, [(rows, content)]))
-        merge = _Merge(self._place, condemned)
+        added = RunTable(self._place, write_run(self._place, width, [(rows, content)], self._by))
+        merge = _Merge(self._place, condemned, self._by)
         kept = merge.compacted([*older._runs, *added._runs], live)
         indexes = index_over(self._place, kept, self._indexes)
-        changed = RunTable(self._place, kept, live - merge.taken_out, indexes)
+        changed = RunTable(self._place, kept, live - merge.taken_out, indexes, self._by)
         changed.taken_out = merge.taken_out
         for made in {older, added} - {self}:
             _discard(self._place, made._runs, kept)
         return changed
+
+    def _emptied(self, keys: list[bytes], records: Sequence[bytes | None]) -> KeyRows:
+        """The keys that exist below the prefixes that are to be removed among ``keys``."""
+        prefixes = []
+        if self._by is Order.PREFIX and self._runs and None in records:
+            changes = zip(keys, records, strict=True)
+            prefixes = [k for k, r in changes if r is None and prefix_length(k) == len(k)]
+        return keys_below(self._groups, prefixes) if prefixes else KeyRows.of([], 8)
 
 
 def _not_empty(records: pa.LargeBinaryArray) -> Marks:
@@ -222,9 +281,12 @@ def _discard(place: RunDirectory, made: list[Run], kept: list[Run]) -> None:
 class _Merge:
     """Merges runs where that is due, and counts the records that it leaves out as condemned."""
 
-    def __init__(self, place: RunDirectory, condemned: Callable[[bytes], bool] | None) -> None:
+    def __init__(
+        self, place: RunDirectory, condemned: Callable[[bytes], bool] | None, by: Order
+    ) -> None:
         self.taken_out = 0
         self._place = place
+        self._by = by
         self._condemned = condemned
 
     def compacted(self, runs: list[Run], live: int) -> list[Run]:
@@ -243,7 +305,7 @@ class _Merge:
             merged = map(self._spared, merged)
         if not first:
             merged = map(_without_removed, merged)
-        made = write_run(self._place, runs[first].info.width, merged)
+        made = write_run(self._place, runs[first].info.width, merged, self._by)
         if not first:
             return made
         compacted = self.compacted([*runs[:first], *made], live)

@@ -10,10 +10,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from scurry.state.codecs.records import RecordCodec, head_of
-from scurry.state.journal import Change, RecordReader, in_groups
+from scurry.state.journal import Change, in_groups
+from scurry.state.runs.key_rows import Order
+from scurry.state.slot_records import SlotRecords
 from scurry.state.states import ListState
 from scurry.state.tables.key_scope import KeyScope
-from scurry.state.tables.table import CACHE_ENTRIES, prefix_of, with_expired
+from scurry.state.tables.read_ahead import ReadAhead
+from scurry.state.tables.table import CACHE_ENTRIES, prefix_of, prefixes_of, with_expired
 from scurry.state.tables.ttl import Sweeper
 
 _MANY_PIECES = 16
@@ -25,14 +28,18 @@ class ListTable:
     def __init__(
         self,
         name: str,
-        store: RecordReader,
+        store: SlotRecords,
         max_parallelism: int,
         epoch: Callable[[], int],
         codec: RecordCodec | None = None,
         sweeper: Sweeper | None = None,
         cache: int = CACHE_ENTRIES,
+        bulk: bool = False,
     ) -> None:
+        """``bulk`` says that :meth:`prefetch` is told the keys before they are read."""
         self.name = name
+        if bulk:
+            store.bulky[name] = Order.PREFIX
         self.codec = RecordCodec(name) if codec is None else codec
         self.sweeper = sweeper
         self._cache = cache
@@ -43,6 +50,12 @@ class ListTable:
         self._added: dict[Any, list[Any]] = {}
         self._replaced: dict[Any, None] = {}
         self._before: dict[Any, list[Any]] = {}
+        self._ahead = ReadAhead(name, store, lambda keys: prefixes_of(keys, max_parallelism))
+
+    def prefetch(self, keys: list[Any]) -> None:
+        """``keys`` are about to be handled."""
+        if self._store.in_runs(self.name):
+            self._ahead.announce(keys)
 
     def add(self, key: Any, value: Any) -> None:
         """Append to a key's list."""
@@ -61,7 +74,7 @@ class ListTable:
         """A key's list."""
         whole = self._whole.get(key)
         if whole is None:
-            pieces = [self.codec.unpack_many(record) for _, record in self._pieces(key)]
+            pieces = list(map(self.codec.unpack_many, self._pieces(key)))
             whole = [value for piece in pieces for value in piece]
             if not all(map(self.codec.fixed, whole)):
                 self._before[key] = [self.codec.pack_many((key,), piece) for piece in pieces]
@@ -71,12 +84,13 @@ class ListTable:
                 self.replace(key, whole)
         return self._whole[key]
 
-    def _pieces(self, key: Any) -> Iterator[tuple[bytes, bytes]]:
+    def _pieces(self, key: Any) -> list[bytes]:
+        """The stored records of a key, the oldest first."""
+        if self._store.in_runs(self.name):
+            found = self._ahead.all_of(key)
+            return [found[address] for address in sorted(found)]
         prefix = prefix_of(key, self._max_parallelism)
-        for address, record in self._store.scan(self.name, prefix):
-            if not address.startswith(prefix):
-                return
-            yield address, record
+        return [record for _, record in self._store.below(self.name, prefix)]
 
     @in_groups
     def changes(self) -> Iterator[Change]:
@@ -85,14 +99,20 @@ class ListTable:
 
     def _changes(self) -> Iterator[Change]:
         self._notice_changes_in_place()
-        for key in self._replaced:
-            for address, _ in self._pieces(key):
-                yield self.name, address, None
+        in_runs = self._store.in_runs(self.name)
+        keys = list(dict.fromkeys([*self._replaced, *self._added]))
+        prefixes = dict(zip(keys, prefixes_of(keys, self._max_parallelism), strict=True))
+        for prefix in map(prefixes.__getitem__, self._replaced):
+            if in_runs:
+                # it stands for all that lies below
+                yield self.name, prefix, None
+            else:
+                for address, _ in self._store.below(self.name, prefix):
+                    yield self.name, address, None
         epoch = self._epoch().to_bytes(8, "big")
         for key, values in self._added.items():
             if values:
-                address = prefix_of(key, self._max_parallelism) + epoch
-                yield self.name, address, self.codec.pack_many((key,), values)
+                yield self.name, prefixes[key] + epoch, self.codec.pack_many((key,), values)
 
     def _notice_changes_in_place(self) -> None:
         """An element that was read and then changed is written, as it would be in memory."""
@@ -107,6 +127,7 @@ class ListTable:
 
     def settle(self) -> None:
         """After a commit: keep lists that nobody can change in place."""
+        self._ahead.forget()
         if self.sweeper is not None and self.sweeper.take_found():
             self.forget()
         mutable = set(self._before)
@@ -125,13 +146,14 @@ class ListTable:
         """Drop everything held in memory."""
         for held in (self._whole, self._added, self._replaced, self._before):
             held.clear()
+        self._ahead.forget()
 
     def items(self) -> Iterator[tuple[Any, list[Any]]]:
         """All keys and lists, uncommitted changes included."""
-        keys: dict[Any, None] = {}
-        for _, record in self._store.scan(self.name):
-            keys[head_of(record)[0]] = None
-        for key in [*keys, *(key for key in self._added if key not in keys)]:
+        records = (record for _, record in self._store.scan(self.name))
+        keys = list(dict.fromkeys(head_of(record)[0] for record in records))
+        self.prefetch(keys)
+        for key in dict.fromkeys([*keys, *self._added]):
             values = self.get(key)
             if values:
                 yield key, list(map(self.codec.plain, values))

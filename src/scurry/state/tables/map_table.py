@@ -13,10 +13,19 @@ from typing import Any
 from scurry.common.keys import form_of, freeze, thaw
 from scurry.common.type_information import TypeInformation
 from scurry.state.codecs.records import RecordCodec, head_of
-from scurry.state.journal import Change, RecordReader, in_groups
+from scurry.state.journal import Group, grouped
+from scurry.state.runs.key_rows import Order
+from scurry.state.slot_records import SlotRecords
 from scurry.state.states import MapState
 from scurry.state.tables.key_scope import KeyScope
-from scurry.state.tables.table import CACHE_ENTRIES, MISSING, prefix_of, with_expired
+from scurry.state.tables.read_ahead import ReadAhead
+from scurry.state.tables.table import (
+    CACHE_ENTRIES,
+    MISSING,
+    prefix_of,
+    prefixes_of,
+    with_expired,
+)
 from scurry.state.tables.ttl import Sweeper
 
 #: Stands for an entry that is known not to exist; None is a value like any other.
@@ -45,15 +54,19 @@ class MapTable:
     def __init__(
         self,
         name: str,
-        store: RecordReader,
+        store: SlotRecords,
         max_parallelism: int,
         codec: RecordCodec | None = None,
         sweeper: Sweeper | None = None,
         cache: int = CACHE_ENTRIES,
         entries: TypeInformation | None = None,
+        bulk: bool = False,
     ) -> None:
-        """``entries`` is the declared type of the entries' keys."""
+        """``entries`` is the declared type of the entries' keys; ``bulk`` says that
+        :meth:`prefetch` is told the keys before they are read."""
         self.name = name
+        if bulk:
+            store.bulky[name] = Order.PREFIX
         self.codec = RecordCodec(name) if codec is None else codec
         self.entry_codec = RecordCodec(name, entries)
         self.sweeper = sweeper
@@ -62,6 +75,12 @@ class MapTable:
         self._max_parallelism = max_parallelism
         self._maps: dict[Any, MapOfKey] = {}
         self._prefixes: dict[Any, bytes] = {}
+        self._ahead = ReadAhead(name, store, self._prefix_all)
+
+    def prefetch(self, keys: list[Any]) -> None:
+        """``keys`` are about to be handled."""
+        if self._store.in_runs(self.name):
+            self._ahead.announce(keys)
 
     def of(self, key: Any) -> MapOfKey:
         """The map of a key."""
@@ -74,7 +93,11 @@ class MapTable:
         """The value of an entry that is not in memory, or ``ABSENT``."""
         value = ABSENT
         if not (held.complete or held.wiped):
-            record = self._store.get(self.name, self._prefix(key) + form_of(entry))
+            where = self._prefix(key) + form_of(entry)
+            if self._store.in_runs(self.name):
+                record = self._ahead.record(key, where)
+            else:
+                record = self._store.get(self.name, where)
             if record is not None:
                 value = self._remember(held, entry, record)
         held.entries[entry] = value
@@ -89,7 +112,7 @@ class MapTable:
     def load_all(self, key: Any, held: MapOfKey) -> None:
         """Bring all stored entries of a key into memory."""
         if not (held.complete or held.wiped):
-            for _, record in self._stored(key):
+            for record in self._stored(key):
                 entry = freeze(head_of(record)[1])
                 if entry not in held.entries:
                     held.entries[entry] = self._remember(held, entry, record)
@@ -101,37 +124,67 @@ class MapTable:
             found = self._prefixes[key] = prefix_of(key, self._max_parallelism)
         return found
 
-    def _stored(self, key: Any) -> Iterator[tuple[bytes, bytes]]:
-        prefix = self._prefix(key)
-        for address, record in self._store.scan(self.name, prefix):
-            if not address.startswith(prefix):
-                return
-            yield address, record
+    def _prefix_all(self, keys: list[Any]) -> list[bytes]:
+        known = self._prefixes
+        unknown = [key for key in keys if key not in known]
+        known.update(zip(unknown, prefixes_of(unknown, self._max_parallelism), strict=True))
+        return list(map(known.__getitem__, keys))
 
-    @in_groups
-    def changes(self) -> Iterator[Change]:
+    def _stored(self, key: Any) -> Iterable[bytes]:
+        """All stored records of a key."""
+        if self._store.in_runs(self.name):
+            return self._ahead.all_of(key).values()
+        return (record for _, record in self._store.below(self.name, self._prefix(key)))
+
+    def changes(self) -> Iterator[Group]:
         """What changed since the last commit, as bytes."""
-        return with_expired(self._changes(), self.sweeper)
+        if self.sweeper is not None:
+            changes = ((self.name, *change) for change in zip(*self._changes(), strict=True))
+            yield from grouped(with_expired(changes, self.sweeper))
+            return
+        where, records = self._changes()
+        if where:
+            yield self.name, where, records
 
-    def _changes(self) -> Iterator[Change]:
-        pack = self.codec.pack
-        for key, held in self._maps.items():
-            prefix = self._prefix(key)
+    def _changes(self) -> tuple[list[bytes], list[bytes | None]]:
+        """The addresses of records that changed, and the records."""
+        removed: list[bytes] = []
+        where: list[bytes] = []
+        heads: list[tuple[Any, Any]] = []
+        values: list[Any] = []
+        prefixes = self._prefix_all(list(self._maps))
+        for (key, held), prefix in zip(self._maps.items(), prefixes, strict=True):
             if held.wiped:
-                for address, _ in self._stored(key):
-                    yield self.name, address, None
+                removed.extend(self._all_below(prefix))
+            entries = held.entries
             for entry in held.dirty:
-                value = held.entries[entry]
-                record = None if value is ABSENT else pack((key, thaw(entry)), value)
-                yield self.name, prefix + form_of(entry), record
-            for entry, before in held.before.items():
-                if entry not in held.dirty and not held.wiped:
-                    record = pack((key, thaw(entry)), held.entries[entry])
-                    if record != before:
-                        yield self.name, prefix + form_of(entry), record
+                where.append(prefix + form_of(entry))
+                heads.append((key, thaw(entry)))
+                values.append(entries[entry])
+            if held.before:
+                for entry in self._changed_in_place(key, held):
+                    where.append(prefix + form_of(entry))
+                    heads.append((key, thaw(entry)))
+                    values.append(entries[entry])
+        records = self.codec.pack_entries(heads, values, ABSENT)
+        return removed + where, [None] * len(removed) + records
+
+    def _all_below(self, prefix: bytes) -> Iterable[bytes]:
+        """What to remove if all entries of a key are to be: in runs the prefix stands for them."""
+        if self._store.in_runs(self.name):
+            return [prefix]
+        return (address for address, _ in self._store.below(self.name, prefix))
+
+    def _changed_in_place(self, key: Any, held: MapOfKey) -> Iterator[Any]:
+        for entry, before in held.before.items():
+            if entry in held.dirty or held.wiped:
+                continue
+            if self.codec.pack((key, thaw(entry)), held.entries[entry]) != before:
+                yield entry
 
     def settle(self) -> None:
         """After a commit: keep entries that nobody can change in place."""
+        self._ahead.forget()
         found = 0 if self.sweeper is None else self.sweeper.take_found()
         if found or sum(len(held.entries) for held in self._maps.values()) > self._cache:
             self.forget()
@@ -153,15 +206,18 @@ class MapTable:
         """Drop everything held in memory."""
         self._maps.clear()
         self._prefixes.clear()
+        self._ahead.forget()
 
     def items(self) -> Iterator[tuple[Any, dict[Any, Any]]]:
         """All keys and maps, uncommitted changes included."""
         records = (record for _, record in self._store.scan(self.name))
-        keys = dict.fromkeys(head_of(record)[0] for record in records)
-        for key in [*keys, *(key for key in self._maps if key not in keys)]:
-            held = self.of(key)
+        keys = list(dict.fromkeys(head_of(record)[0] for record in records))
+        self.prefetch(keys)
+        plain = self.codec.plain
+        for key in dict.fromkeys([*keys, *self._maps]):
+            # of keys that are not in memory nothing stays there
+            held = self._maps.get(key, MapOfKey())
             self.load_all(key, held)
-            plain = self.codec.plain
             found = {thaw(e): plain(v) for e, v in held.entries.items() if v is not ABSENT}
             if found:
                 yield key, found

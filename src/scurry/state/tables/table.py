@@ -25,6 +25,7 @@ from scurry.common.windows import TimeWindow, WindowKey
 from scurry.state.codecs.encoding import IMMUTABLE, decode, decode_key, encode
 from scurry.state.codecs.records import RecordCodec, head_of
 from scurry.state.journal import Change, Group, grouped, stored_key
+from scurry.state.runs.key_rows import Order
 from scurry.state.slot_records import SlotRecords
 from scurry.state.states import ValueState
 from scurry.state.tables.key_scope import KeyScope
@@ -37,6 +38,8 @@ CACHE_ENTRIES = STATE_CACHE.default
 _LONG_FORM = 300
 _SPAN = struct.Struct(">QQ")
 _BIAS = 1 << 63
+#: By number of digits: what stands before a whole number in a prefix.
+_INT_FORMS = [(digits + 1).to_bytes(2, "big") + b"i" for digits in range(24)]
 #: Keys that tell whether an operator reads, and micro-batches after which it is found out again.
 _LEARN_FROM, _LEARN_AGAIN = 1000, 64
 
@@ -77,6 +80,22 @@ def prefix_of(key: Any, max_parallelism: int) -> bytes:
         form = b"#" + hashlib.blake2b(form, digest_size=32).digest()
     group = stable_hash(key) % max_parallelism
     return group.to_bytes(2, "big") + len(form).to_bytes(2, "big") + form
+
+
+def prefixes_of(keys: list[Any], max_parallelism: int) -> list[bytes]:
+    """:func:`prefix_of` of many keys; whole numbers are hashed as a column."""
+    if set(map(type, keys)) == {int}:
+        try:
+            groups = stable_hash_int64(np.array(keys, dtype=np.int64)) % np.uint64(max_parallelism)
+        except OverflowError:
+            return [prefix_of(key, max_parallelism) for key in keys]
+        begin = [group.to_bytes(2, "big") for group in range(max_parallelism)]
+        texts = [b"%d" % key for key in keys]
+        return [
+            begin[group] + _INT_FORMS[len(text)] + text
+            for group, text in zip(groups.tolist(), texts, strict=True)
+        ]
+    return [prefix_of(key, max_parallelism) for key in keys]
 
 
 def window_form(window: Any) -> bytes:
@@ -126,7 +145,7 @@ class StateTable:
     ) -> None:
         self.name = name
         if bulk:
-            store.bulky.add(name)
+            store.bulky[name] = Order.KEY
         self.live: dict[Any, Any] = {}
         self.dirty: dict[Any, None] = {}
         self.codec = RecordCodec(name) if codec is None else codec
