@@ -10,15 +10,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from scurry.common import Time
 from scurry.common.errors import FunctionError
 from scurry.common.keys import KeySlots
-from scurry.functions.window_aggregates import Aggregates, count
+from scurry.functions.window_aggregates import count
 from scurry.runtime import router as routers
 from scurry.runtime.batch import Batch
 from scurry.runtime.blobs import decode_batch
-from scurry.runtime.columnar.combiner import Combiner, unpack_combined
+from scurry.runtime.columnar.combiner import SliceCombiner, unpack_slices
+from scurry.runtime.columnar.measures import Measures
 from scurry.runtime.columns import ElementCodec
+from scurry.runtime.combining import Combiner
 from scurry.runtime.envelope import COMBINED, DATA, WATERMARK, Envelope
 from scurry.runtime.event_time import Mark
 from scurry.runtime.operator import Operator
@@ -26,9 +27,6 @@ from scurry.runtime.partitioners import Broadcast, ByKey, Forward, Partitioning,
 from scurry.runtime.router import Router, mark_of
 from scurry.runtime.specs import JobSpec, OperatorSpec, Wire
 from scurry.runtime.task_context import TaskContext, TaskPlace
-from scurry.windowing.basic_triggers import EventTimeTrigger
-from scurry.windowing.spec import WindowSpec
-from scurry.windowing.time_windows import TumblingEventTimeWindows
 
 SLOTS, GROUPS = 3, 128
 
@@ -173,10 +171,8 @@ def test_columns_stay_columns() -> None:
 
 
 def combining() -> Combiner:
-    windows = TumblingEventTimeWindows.of(Time.milliseconds(100))
-    return Combiner(
-        WindowSpec(windows, EventTimeTrigger.create(), True, incremental=Aggregates([count()]))
-    )
+    """For tumbling windows of 100 ms that count their elements."""
+    return SliceCombiner(100, 100, 0, Measures([count()]))
 
 
 def timed(keys: list[int], times: list[int], watermark: int = -(1 << 63)) -> Batch:
@@ -196,7 +192,7 @@ def test_records_of_a_key_and_slice_travel_as_one_row() -> None:
     owner = KeySlots(SLOTS, GROUPS)
     found: Counter[tuple[int, int]] = Counter()
     for envelope in envelopes:
-        part = unpack_combined([envelope.payload])
+        part = unpack_slices([envelope.payload])
         counts = part.columns["n"].tolist()
         for key, start, number in zip(part.keys, part.starts.tolist(), counts, strict=True):
             assert owner[int(key)] == envelope.slot
@@ -211,7 +207,7 @@ def test_records_behind_their_watermark_travel_as_they_are() -> None:
     router.send(timed(keys, times, watermark=99))
     envelopes = list(router.finish(Mark(99)))
     (combined,) = [e for e in envelopes if e.kind == COMBINED]
-    assert unpack_combined([combined.payload]).columns["n"].tolist() == [300]
+    assert unpack_slices([combined.payload]).columns["n"].tolist() == [300]
     assert sent(envelopes) == {0: [(1,)] * 300}
 
 
