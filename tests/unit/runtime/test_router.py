@@ -25,6 +25,7 @@ from scurry.runtime.event_time import Mark
 from scurry.runtime.operator import Operator
 from scurry.runtime.partitioners import Broadcast, ByKey, Forward, Partitioning, Rebalance
 from scurry.runtime.router import Router, mark_of
+from scurry.runtime.selectors import picked_key
 from scurry.runtime.specs import JobSpec, OperatorSpec, Wire
 from scurry.runtime.task_context import TaskContext, TaskPlace
 
@@ -42,6 +43,15 @@ def router_of(
     )
     wire = Wire("to", 1, partitioning, combiner)
     return Router(sender, wire, job, TaskContext(TaskPlace(0, GROUPS)), "late")
+
+
+def by_first_field() -> ByKey:
+    """A selector that only picks a field, which can be done on columns."""
+
+    def select(row: Any) -> Any:
+        return row[0]
+
+    return ByKey(select, picked_key(select))
 
 
 def by_number() -> ByKey:
@@ -159,7 +169,7 @@ def test_each_slot_fills_a_blob_of_its_own(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_columns_stay_columns() -> None:
-    router = router_of(ByKey(lambda row: row[0], field=0), slots=1)
+    router = router_of(by_first_field(), slots=1)
     columns = pa.RecordBatch.from_pydict({"key": [1, 2], "value": ["a", "b"]})
     codec = ElementCodec.of_form("tuples", columns.schema)
     router.start("0")
@@ -183,7 +193,7 @@ def timed(keys: list[int], times: list[int], watermark: int = -(1 << 63)) -> Bat
 
 
 def test_records_of_a_key_and_slice_travel_as_one_row() -> None:
-    router = router_of(ByKey(lambda row: row[0], field=0), combiner=combining())
+    router = router_of(by_first_field(), combiner=combining())
     keys, times = [n % 4 for n in range(1000)], [n % 200 for n in range(1000)]
     router.start("0")
     router.send(timed(keys, times))
@@ -201,7 +211,7 @@ def test_records_of_a_key_and_slice_travel_as_one_row() -> None:
 
 
 def test_records_behind_their_watermark_travel_as_they_are() -> None:
-    router = router_of(ByKey(lambda row: row[0], field=0), slots=1, combiner=combining())
+    router = router_of(by_first_field(), slots=1, combiner=combining())
     keys, times = [1] * 600, [50] * 300 + [150] * 300
     router.start("0")
     router.send(timed(keys, times, watermark=99))
@@ -212,7 +222,7 @@ def test_records_behind_their_watermark_travel_as_they_are() -> None:
 
 
 def test_few_records_are_not_worth_combining() -> None:
-    router = router_of(ByKey(lambda row: row[0], field=0), slots=1, combiner=combining())
+    router = router_of(by_first_field(), slots=1, combiner=combining())
     router.start("0")
     router.send(timed([1, 1], [50, 51]))
     assert {e.kind for e in router.finish(Mark(0))} == {DATA, WATERMARK}

@@ -44,8 +44,8 @@ RUNS_ABOVE: Option[int] = Option(
     "scurry.state.runs-above",
     "integer",
     200_000,
-    "Records of a slot above which keyed state on disk, of which a micro-batch changes many, is held "
-    "in sorted files instead of a tree.",
+    "Records of a slot above which keyed state on disk, of which a micro-batch changes many, is "
+    "held in sorted files instead of a tree.",
     least=0,
 )
 FILES_ABOVE: Option[int] = Option(
