@@ -77,6 +77,6 @@ BACKOFF_ATTEMPTS: Option[int | None] = Option(
     "restart-strategy.exponential-delay.attempts-before-reset-backoff",
     "integer",
     None,
-    "How many failures there may be before the pause is the first one again; any number if it is "
-    "not set.",
+    "How many failures there may be before the job fails for good, counted anew when the pause is "
+    "the first one again; any number if it is not set.",
 )
