@@ -136,20 +136,30 @@ class LocalJob:
         return self.step(max_records)
 
     def rescale(self, job: CompiledJob) -> None:
-        """Restart as ``job``, the same program compiled with another parallelism."""
-        self._move_to(job.runnable)
+        """Restart as ``job``, the same program compiled with another parallelism; refused, as on
+        Spark, if state would be where its operator no longer runs."""
+        self._move_to(self._claiming(job))
 
     def crash_and_rescale_step(self, job: CompiledJob, max_records: int = _PLENTY) -> bool:
         """Run a micro-batch whose commit never happens, and run it again as ``job``."""
+        runnable = self._claiming(job)
         if not self.plan_step(max_records):
             return False
         self._execute()
         self.checkpoint.roll_back()
-        self._move_to(job.runnable)
+        self._move_to(runnable)
         return self.step(max_records)
 
     def continue_as(self, job: CompiledJob, allow_non_restored_state: bool = False) -> None:
         """Restart as ``job``, a changed program, as a job on Spark does on its checkpoint."""
+        runnable = self._claiming(job, allow_non_restored_state)
+        if self._job.spec.parallelism == runnable.spec.parallelism:
+            self._start_again(runnable)
+        else:
+            self._move_to(runnable)
+
+    def _claiming(self, job: CompiledJob, allow_non_restored_state: bool = False) -> Job:
+        """``job``, if it may go on with the state that there is."""
         before, after = self._job.spec, job.spec
         if len(before.stages) != len(after.stages):
             raise ValueError(
@@ -159,10 +169,7 @@ class LocalJob:
         standing = standing_of(self.checkpoint, "memory")
         if standing is not None:
             after = claim_state(after, standing, allow_non_restored_state)
-        if before.parallelism == after.parallelism:
-            self._start_again(replace(job.runnable, spec=after))
-        else:
-            self._move_to(replace(job.runnable, spec=after))
+        return replace(job.runnable, spec=after)
 
     def _move_to(self, job: Job) -> None:
         """Start again with another parallelism."""
