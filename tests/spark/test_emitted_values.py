@@ -82,6 +82,8 @@ def test_objects_that_change_after_they_were_emitted(
     found: dict[str, list[int]] = {}
     for name, balance in collect_cut(build):
         found.setdefault(name, []).append(balance)
+    # the records of a branch without keys are spread over the slots of the sink
+    found["beside"].sort()
     assert found == {
         "state": [10, 30, 60],
         "reduce": [10, 30, 60],

@@ -30,6 +30,9 @@ _ADLER = 65521
 _FIRST_DAY = 719_163
 
 
+_NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+
+
 def hash_column(column: pa.Array) -> Hashes:
     """The hash of each value of a column, as a key of its own."""
     kind = column.type
@@ -37,8 +40,9 @@ def hash_column(column: pa.Array) -> Hashes:
         column = column.cast(pa.int8())
     if pa.types.is_integer(column.type) and kind != pa.uint64() and not column.null_count:
         return stable_hash_int64(column.to_numpy(zero_copy_only=False).astype(np.int64))
-    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        # whole numbers of 64 bits are hashed as such, others by their forms
+    if any(is_number(column.type) for is_number in _NUMBERS):
+        # whole numbers of 64 bits are hashed as such, decimals and floats that are whole included,
+        # other numbers by their forms
         return _one_by_one(column)
     return _hash_forms(_forms(column))
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 import struct
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -155,3 +156,13 @@ def test_forms_of_floats_in_tuples_are_theirs() -> None:
     forms = [b"f" + struct.pack(">d", 0.5), b"i0", b"nan", b"i%d" % int(1e300)]
     expected = [specified(b"t%d:%b" % (len(form), form)) for form in forms]
     assert hash_tuples([pa.array(np.array(numbers))]).tolist() == expected
+
+
+def test_decimals_that_are_whole_hash_as_whole_numbers() -> None:
+    """One key in columns of decimals, in columns of whole numbers, and as a Python object."""
+    decimals = pa.array(
+        [Decimal("0.00"), Decimal("7.00"), Decimal("7.50"), None], pa.decimal128(5, 2)
+    )
+    found = hash_column(decimals).tolist()
+    assert found == [stable_hash(value) for value in decimals.to_pylist()]
+    assert found[:2] == hash_column(pa.array([0, 7])).tolist()

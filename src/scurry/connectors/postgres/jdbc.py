@@ -196,6 +196,9 @@ class JdbcSink(Sink):
         return _Values(self._type)
 
     def start(self, context: CommitterContext) -> None:
+        if self._connector is not None:
+            # the job has been restarted
+            self._connector.close()
         self._connector = Connector(self._dsn, DEFAULT_SECONDS, "write a micro-batch")
         what = f"JdbcSink {self._statement!r}"
         self._commits = BatchCommits(self._connector, context, what, COMMITS_TABLE)

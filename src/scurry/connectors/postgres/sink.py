@@ -122,6 +122,9 @@ class PostgresSink(Sink):
         return _UpsertWriter(context, self._columns, self._key)
 
     def start(self, context: CommitterContext) -> None:
+        if self._connector is not None:
+            # the job has been restarted
+            self._connector.close()
         purpose = f"write a micro-batch to {self._table}"
         self._connector = Connector(self._dsn, self._patience_seconds, purpose)
         what = f"PostgresSink into {self._table!r} ({self._server})"
