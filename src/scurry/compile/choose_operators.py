@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from scurry.common.errors import ProgramError
+from scurry.compile.relational import relational_operator
 from scurry.plan import nodes
 from scurry.runtime.async_io import AsyncWaitOperator
 from scurry.runtime.broadcast import BroadcastProcessOperator, KeyedBroadcastProcessOperator
@@ -134,12 +135,13 @@ def _windows(node: nodes.Window, columns: bool) -> PhysicalOperator:
 
 
 def _make(node: nodes.Node) -> MakeOperator:
-    if type(node) not in _OPERATORS:
+    known = relational_operator(node) or _OPERATORS.get(type(node))
+    if known is None:
         raise ProgramError(
             f"The compiler does not know how to run a {type(node).__name__} "
             f"({node.name!r}, {node.location})."
         )
-    kind, arguments = _OPERATORS[type(node)]
+    kind, arguments = known
     return MakeOperator(kind, arguments(node))
 
 

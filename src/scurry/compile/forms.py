@@ -19,6 +19,7 @@ from scurry.compile.stages import Layout
 from scurry.functions.dead_letters import DEAD_LETTER
 from scurry.plan.graph import Graph
 from scurry.plan.nodes import Batches, Operator, Sink, Source, Timestamps, Window
+from scurry.plan.relational import Relational
 from scurry.runtime.selectors import picked_field
 
 COLUMNS = "columns"
@@ -75,7 +76,7 @@ def _works_on(node: Operator, given: str, columns: bool) -> tuple[str, str]:
         return (COLUMNS if node.source.columnar else ROWS), ""
     if isinstance(node, Sink):
         return (COLUMNS if node.sink.columnar else ROWS), ""
-    if isinstance(node, Batches):
+    if isinstance(node, (Batches, Relational)):
         return COLUMNS, ""
     if isinstance(node, Timestamps):
         return _of_timestamps(node, given)

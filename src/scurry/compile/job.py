@@ -132,7 +132,7 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
     hops = Counter(edge.consumer for edge in layout.edges if edge.partitioning is not None)
     ordered = (
         len(layout.stages) > 1
-        or any(isinstance(n, Timestamps) for n in graph.nodes)
+        or any(node.gives_time for node in graph.nodes)
         or any(count > 1 for count in hops.values())
     )
     spec = JobSpec(

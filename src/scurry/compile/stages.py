@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from scurry.common.errors import ProgramError
+from scurry.functions.aggregate_calls import ColumnsKey
 from scurry.plan.graph import Graph
 from scurry.plan.nodes import (
     KeyBy,
@@ -144,7 +145,8 @@ def partitioning_of(node: KeyBy | Partition) -> Partitioning:
     """The runtime's counterpart of a partitioning node."""
     if isinstance(node, KeyBy):
         select = node.selector.get_key
-        if select is no_key:
+        keyless = isinstance(node.selector, ColumnsKey) and not node.selector.indexes
+        if select is no_key or keyless:
             return partitioners.OneKey()
         return partitioners.ByKey(select, picked_key(select))
     if node.how == "custom":

@@ -27,6 +27,8 @@ class Node:
     keyed_inputs: ClassVar[int] = 0
     #: whether what comes out are records that came in, unchanged
     hands_on: ClassVar[bool] = False
+    #: whether it gives records their timestamps and watermarks
+    gives_time: ClassVar[bool] = False
 
     name: str
     inputs: tuple[Node, ...] = ()

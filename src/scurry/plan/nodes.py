@@ -56,7 +56,8 @@ class Source(Operator):
 
     @property
     def schema(self) -> pa.Schema | None:
-        return schema_of(self.type_info)
+        relation = self.source.relation
+        return schema_of(self.type_info) if relation is None else relation
 
     @property
     def changelog(self) -> ChangelogMode | None:
@@ -122,6 +123,7 @@ class Timestamps(FunctionOperator):
     """Assigns timestamps and watermarks."""
 
     hands_on: ClassVar[bool] = True
+    gives_time: ClassVar[bool] = True
 
     strategy: WatermarkStrategy
     #: whether it is the source's own strategy, which is always applied where the source is read

@@ -2,9 +2,10 @@
 
 What a column means is in its name: ``n`` counts rows, ``n:f`` those in which field f is not None,
 ``sum:f`` adds up whole numbers, ``floats:f``, ``limb:f:k`` and ``special:f`` are an exact sum of
-floats (:mod:`~scurry.runtime.columnar.exact`), ``min:f`` and ``max:f`` what they say. A
-column that rows know nothing about is absent. Whole numbers that outgrow 64 bits, and least or
-greatest values that are no numbers, are columns of Python objects.
+floats (:mod:`~scurry.runtime.columnar.exact`), ``min:f`` and ``max:f`` what they say, ``rows:f``
+is bytes, to which more are added. A column that rows know nothing about is absent. Whole numbers
+that outgrow 64 bits, and least or greatest values that are no numbers, are columns of Python
+objects.
 """
 
 from __future__ import annotations
@@ -74,6 +75,8 @@ def _combined(name: str, column: Array, inverse: Longs, groups: int) -> Array:
     how = name.partition(":")[0]
     if how in ("min", "max"):
         return _extreme(how, column, inverse, groups)
+    if how == "rows":
+        return _joined(column, inverse, groups)
     if column.dtype == np.float64:
         special = np.zeros(groups)
         np.add.at(special, inverse, column)
@@ -88,6 +91,14 @@ def _combined(name: str, column: Array, inverse: Longs, groups: int) -> Array:
         total = np.zeros(groups, dtype=np.int64)
     np.add.at(total, inverse, column)
     return total
+
+
+def _joined(column: Array, inverse: Longs, groups: int) -> Array:
+    """The bytes of each group, one after the other."""
+    lists: list[list[bytes]] = [[] for _ in range(groups)]
+    for at, value in zip(inverse.tolist(), column.tolist(), strict=True):
+        lists[at].append(value)
+    return objects([b"".join(one) for one in lists])
 
 
 def _extreme(how: str, column: Array, inverse: Longs, groups: int) -> Array:

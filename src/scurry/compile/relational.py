@@ -1,0 +1,134 @@
+"""Which operators run the nodes of relations, and with which arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from scurry.common.changelog import ChangelogMode
+from scurry.plan import relational as nodes
+from scurry.plan.node import Node
+from scurry.runtime.operator import Operator
+from scurry.runtime.relational.append_join import AppendJoinOperator
+from scurry.runtime.relational.calc import (
+    CalcOperator,
+    DropUpdateBeforeOperator,
+    ExpandOperator,
+)
+from scurry.runtime.relational.correlate import CorrelateOperator
+from scurry.runtime.relational.final_rows import FinalRowsOperator
+from scurry.runtime.relational.group_aggregate import GroupAggregateOperator
+from scurry.runtime.relational.join import JoinOperator
+from scurry.runtime.relational.last_rows import ChangelogNormalizeOperator, DeduplicateOperator
+from scurry.runtime.relational.lookup_join import LookupJoinOperator
+from scurry.runtime.relational.over_aggregate import OverAggregateOperator
+from scurry.runtime.relational.rank import RankOperator
+from scurry.runtime.relational.row_lists import (
+    LimitOperator,
+    SetOperator,
+    SinkMaterializeOperator,
+)
+from scurry.runtime.relational.session_aggregate import SessionAggregateOperator
+from scurry.runtime.relational.streams import StreamColumnsOperator
+from scurry.runtime.relational.table_aggregate import TableAggregateOperator
+from scurry.runtime.relational.temporal_join import TemporalJoinOperator
+from scurry.runtime.relational.temporal_sort import TemporalSortOperator
+from scurry.runtime.relational.time_interval_join import TimeIntervalJoinOperator
+from scurry.runtime.relational.watermarks import WatermarkOperator
+from scurry.runtime.relational.window_aggregate import WindowAggregateOperator
+from scurry.runtime.relational.window_rows import WindowJoinOperator, WindowRankOperator
+from scurry.runtime.relational.window_table import WindowTableOperator
+
+Arguments = Callable[[Any], tuple[Any, ...]]
+
+
+def _with(*names: str) -> Arguments:
+    """Columns in and out, then the fields ``names`` of the node."""
+
+    def arguments(node: nodes.Relational) -> tuple[Any, ...]:
+        return node.columns, node.input_columns, *(getattr(node, name) for name in names)
+
+    return arguments
+
+
+def _keyed(*names: str) -> Arguments:
+    """Columns in and out, key columns and retention, then the fields ``names`` of the node."""
+
+    def arguments(node: nodes.Keyed | nodes.KeyedPair) -> tuple[Any, ...]:
+        rest = (getattr(node, name) for name in names)
+        return node.columns, node.input_columns, node.key_columns, node.retention_ms, *rest
+
+    return arguments
+
+
+_OPERATORS: dict[type[nodes.Relational], tuple[type[Operator], Arguments]] = {
+    nodes.Calc: (CalcOperator, _with("condition", "projections")),
+    nodes.Correlate: (CorrelateOperator, _with("table", "left", "condition")),
+    nodes.Expand: (ExpandOperator, _with("grouped", "sets", "ids")),
+    nodes.WatermarkAssigner: (
+        WatermarkOperator,
+        _with("rowtime", "watermark", "idleness_ms"),
+    ),
+    nodes.WindowTable: (WindowTableOperator, _with("kind", "time", "size", "step", "offset")),
+    nodes.GroupAggregate: (
+        GroupAggregateOperator,
+        _keyed("calls", "retracting", "update_before", "mini_batch"),
+    ),
+    nodes.RegularJoin: (JoinOperator, _keyed("kind", "condition", "null_equal")),
+    nodes.WindowAggregate: (
+        WindowAggregateOperator,
+        _keyed("calls", "window_start", "window_end", "properties", "event_time"),
+    ),
+    nodes.SessionAggregate: (
+        SessionAggregateOperator,
+        _keyed("calls", "time", "gap", "properties"),
+    ),
+    nodes.Rank: (
+        RankOperator,
+        _keyed("order", "first", "last", "number", "retracting", "update_before"),
+    ),
+    nodes.Deduplicate: (DeduplicateOperator, _keyed("update_before", "keep_last", "time")),
+    nodes.ChangelogNormalize: (ChangelogNormalizeOperator, _keyed("update_before")),
+    nodes.SinkMaterialize: (SinkMaterializeOperator, _keyed()),
+    nodes.SetOperation: (SetOperator, _keyed("kind", "all")),
+    nodes.Limit: (LimitOperator, _keyed("offset", "fetch")),
+    nodes.OverAggregate: (OverAggregateOperator, _keyed("calls", "frame", "time")),
+    nodes.TemporalSort: (TemporalSortOperator, _keyed("time", "order")),
+    nodes.TimeIntervalJoin: (
+        TimeIntervalJoinOperator,
+        _keyed("kind", "lower", "upper", "left_time", "right_time", "condition"),
+    ),
+    nodes.TemporalJoin: (
+        TemporalJoinOperator,
+        _keyed("left", "left_time", "right_time", "condition"),
+    ),
+    nodes.WindowJoin: (
+        WindowJoinOperator,
+        _keyed("kind", "left_window", "right_window", "condition"),
+    ),
+    nodes.WindowRank: (
+        WindowRankOperator,
+        _keyed("order", "first", "last", "window_end", "number"),
+    ),
+    nodes.TableAggregate: (
+        TableAggregateOperator,
+        _keyed("call", "retracting", "update_before"),
+    ),
+    nodes.LookupJoin: (LookupJoinOperator, _with("lookup", "keys", "left", "condition")),
+    nodes.FinalRows: (FinalRowsOperator, _keyed("order")),
+    nodes.DropUpdateBefore: (DropUpdateBeforeOperator, _with()),
+    nodes.StreamColumns: (StreamColumnsOperator, _with("places")),
+}
+
+
+def relational_operator(node: Node) -> tuple[type[Operator], Arguments] | None:
+    """What runs ``node``, if it is of a relation, and what gives the arguments for that."""
+    if isinstance(node, nodes.RegularJoin) and _only_grows(node):
+        return AppendJoinOperator, _keyed("condition", "null_equal")
+    return _OPERATORS.get(type(node)) if isinstance(node, nodes.Relational) else None
+
+
+def _only_grows(node: nodes.RegularJoin) -> bool:
+    """Whether a join only ever has more rows: no row goes, none is padded, none expires."""
+    modes = {source.changelog for source in node.inputs}
+    return node.kind == "inner" and not node.retention_ms and modes == {ChangelogMode.INSERT_ONLY}

@@ -1,0 +1,47 @@
+"""Elements of a stream as rows of a relation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from scurry.common.errors import TypeMismatchError
+from scurry.runtime.batch import NO_TIMESTAMP, Batch
+from scurry.runtime.relational.relation import RelationalOperator, timestamps
+from scurry.runtime.specs import OperatorSpec
+
+
+class StreamColumnsOperator(RelationalOperator):
+    """Fields of the elements, and their timestamps, cast to the types of the columns. An element
+    keeps its place, its times and its kind."""
+
+    def __init__(
+        self,
+        spec: OperatorSpec,
+        columns: pa.Schema,
+        inputs: tuple[pa.Schema, ...],
+        places: tuple[int | None, ...],
+    ) -> None:
+        super().__init__(spec, columns, inputs)
+        self._places = places
+
+    def process(self, batch: Batch, port: int = 0) -> None:
+        given = self.columns_of(batch)
+        made = []
+        try:
+            for place, field in zip(self._places, self.columns, strict=True):
+                if place is None:
+                    made.append(self._times(batch, field.type))
+                else:
+                    made.append(given.column(place).cast(field.type))
+        except (pa.ArrowException, TypeMismatchError) as failure:
+            raise self.failed(failure) from failure
+        self.send(batch, made, np.arange(batch.size), batch.kinds)
+
+    def _times(self, batch: Batch, kind: pa.DataType) -> pa.Array:
+        if batch.ts is None or bool((batch.ts == NO_TIMESTAMP).any()):
+            raise TypeMismatchError(
+                "a rowtime column is made of the stream's timestamps, and an element has none. "
+                "Call assign_timestamps_and_watermarks before from_data_stream"
+            )
+        return timestamps(batch.ts, kind)

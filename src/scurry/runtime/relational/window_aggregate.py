@@ -1,0 +1,182 @@
+"""Aggregates of windows that are columns: a window fires when time reaches its end.
+
+Rows are combined by window and key as they come (:mod:`scurry.runtime.relational.window_partials`);
+what a micro-batch adds to a window is one record, whatever the number of keys. When time has passed
+a window's last instant, its rows are sent, as insertions, and it is forgotten. A row that comes
+later is dropped and counted.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from scurry.functions.aggregate_calls import AggregateCall
+from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, TIMER_TICK, Batch, Longs
+from scurry.runtime.columnar.partials import combine, concat, groups_of, take
+from scurry.runtime.keyed_state import store_of
+from scurry.runtime.relational.keyed import KeyedRelationalOperator
+from scurry.runtime.relational.relation import milliseconds, timestamps
+from scurry.runtime.relational.window_partials import WindowPartials, combinable
+from scurry.runtime.specs import OperatorSpec
+from scurry.runtime.task_context import TaskContext
+from scurry.runtime.windowing.slices import SLICED_COLUMNS
+from scurry.runtime.windowing.vectorised.column_slices import ColumnSlices, Part
+
+_START = "max:start"
+
+
+class WindowAggregateOperator(KeyedRelationalOperator):
+    """Aggregates of each key and window."""
+
+    state_kind: ClassVar[str] = "aggregates by window"
+
+    def __init__(
+        self,
+        spec: OperatorSpec,
+        columns: pa.Schema,
+        inputs: tuple[pa.Schema, ...],
+        keys: tuple[tuple[int, ...], ...],
+        retention_ms: int,
+        calls: tuple[AggregateCall, ...],
+        window_start: int,
+        window_end: int,
+        properties: tuple[str, ...],
+        event_time: bool,
+    ) -> None:
+        super().__init__(spec, columns, inputs, keys, retention_ms)
+        self._calls = calls
+        self._start, self._end = window_start, window_end
+        self._properties = properties
+        self._event_time = event_time
+        self._partials = WindowPartials(calls, inputs[0])
+        self._reached = MIN_WATERMARK
+
+    @classmethod
+    def layout_parameters(cls, *arguments: Any) -> dict[str, str]:
+        calls = arguments[0]
+        held = "partials" if combinable(calls) else "rows"
+        return {"aggregates": ", ".join(call.title for call in calls), "holds": held}
+
+    def open(self, context: TaskContext) -> None:
+        super().open(context)
+        store, name = store_of(context), f"{self.spec.uid}\x1f{SLICED_COLUMNS}"
+        self._slices = store.part(name, lambda: ColumnSlices(name, store))
+        #: the ends of windows that hold something
+        self._open: set[int] = set()
+
+    def begin(self, watermark: int) -> None:
+        stored = self._slices.begin()
+        if stored is not None:
+            self._open = set(stored)
+        self._reached = watermark
+        if not self._event_time:
+            self._fire(self.context.now)
+
+    def process(self, batch: Batch, port: int = 0) -> None:
+        columns = self.columns_of(batch)
+        starts, ends = (
+            milliseconds(columns.column(index)).to_numpy(zero_copy_only=False)
+            for index in (self._start, self._end)
+        )
+        passed = self._passed(batch)
+        kept = np.flatnonzero(ends - 1 > passed)
+        if len(kept) < batch.size:
+            self.context.report.count(f"late:{self.spec.uid}", batch.size - len(kept))
+        if len(kept):
+            codes = self._slices.codes_of(batch)[kept]
+            picked = columns if len(kept) == batch.size else columns.take(pa.array(kept))
+            self._add(codes, starts[kept], ends[kept], picked)
+        if self._event_time and batch.size:
+            self._fire(int(passed[-1]))
+
+    def _passed(self, batch: Batch) -> Longs:
+        """The time that had passed before each row came."""
+        if not self._event_time:
+            return np.full(batch.size, self.context.now - 1, dtype=np.int64)
+        return np.full(batch.size, self._reached, dtype=np.int64) if batch.wm is None else batch.wm
+
+    def _add(self, codes: Longs, starts: Longs, ends: Longs, columns: pa.RecordBatch) -> None:
+        made = {**self._partials.of(columns), _START: starts}
+        (windows, keys), inverse = groups_of(ends, codes)
+        combined = combine(made, inverse, len(keys))
+        begins = np.flatnonzero(np.append(True, windows[1:] != windows[:-1]))
+        stops = np.append(begins[1:], len(windows))
+        for begin, stop in zip(begins.tolist(), stops.tolist(), strict=True):
+            end = int(windows[begin])
+            self._open.add(end)
+            rows = slice(begin, stop)
+            self._slices.add(end, Part(keys[rows], take(combined, rows)))
+
+    def advance(self, watermark: int) -> None:
+        if self._event_time and watermark > self._reached:
+            self._fire(watermark)
+
+    def finish(self) -> None:
+        if not self._event_time and self._open:
+            self.context.report.wake_at(min(self._open) - 1)
+
+    def _fire(self, until: int) -> None:
+        """Time has passed ``until``."""
+        for end in sorted(end for end in self._open if end - 1 <= until):
+            self._send(end)
+            self._slices.drop(end)
+            self._open.discard(end)
+        if self._event_time:
+            self._reached = max(self._reached, until)
+
+    def _send(self, end: int) -> None:
+        parts = self._slices.parts([end])
+        codes = np.concatenate([part.codes for part in parts])
+        sizes = [len(part.codes) for part in parts]
+        (codes,), inverse = groups_of(codes)
+        held = combine(concat([part.columns for part in parts], sizes), inverse, len(codes))
+        order = np.lexsort(self._slices.keys.ranks(codes))
+        codes, held = codes[order], take(held, order)
+        made = [*self._key_columns(codes), *self._results(held, len(codes))]
+        made += self._window_columns(held[_START], end, len(made))
+        columns = pa.RecordBatch.from_arrays(made, schema=self.columns)
+        last = min(end - 1, MAX_WATERMARK)
+        whole = np.full(len(codes), last, dtype=np.int64)
+        self.emit(
+            Batch(
+                None,
+                columns=columns,
+                codec=self.codec,
+                ts=whole,
+                wm=whole - 1 if self._event_time else np.full_like(whole, self._reached),
+                pos=whole if self._event_time else np.full_like(whole, self._reached),
+                tick=np.full(len(codes), TIMER_TICK, dtype=np.int64),
+            )
+        )
+
+    def _results(self, held: Any, groups: int) -> list[pa.Array]:
+        try:
+            return self._partials.results(held, groups)
+        except Exception as failure:
+            raise self.failed(failure) from failure
+
+    def _key_columns(self, codes: Longs) -> list[pa.Array]:
+        return key_columns(self._slices.keys.results(codes), self.keys[0], self.inputs[0])
+
+    def _window_columns(self, starts: Longs, end: int, first: int) -> list[pa.Array]:
+        ends = np.full(len(starts), end, dtype=np.int64)
+        values = {"start": starts, "end": ends, "time": ends - 1}
+        return [
+            timestamps(values[name], self.columns.field(first + number).type)
+            for number, name in enumerate(self._properties)
+        ]
+
+
+def key_columns(found: Any, indexes: tuple[int, ...], schema: pa.Schema) -> list[pa.Array]:
+    """Keys as the columns they are made of."""
+    if not indexes:
+        return []
+    types = [schema.field(index).type for index in indexes]
+    if len(indexes) == 1:
+        column = found if isinstance(found, pa.Array) else pa.array(found, types[0])
+        return [column if column.type == types[0] else column.cast(types[0])]
+    lists = list(zip(*found, strict=True))
+    return [pa.array(one, kind) for one, kind in zip(lists, types, strict=True)]

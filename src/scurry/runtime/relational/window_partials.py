@@ -1,0 +1,152 @@
+"""What windows hold of SQL's aggregates, as columns that can be combined in any order.
+
+Counts, sums and extremes are *partials* (:mod:`scurry.runtime.columnar.partials`): each row is one,
+those of a key and window are combined, and so are those of several micro-batches. Sums of floats
+are exact until the end, so that neither order nor cut matters. Where one of the aggregates is of
+another kind (DISTINCT, lists, functions of the user's), the rows themselves are kept instead, in
+their order, and aggregated when the window ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from scurry.functions.aggregate_calls import AggregateCall
+from scurry.runtime.columnar.exact import limbs_of, round_limbs
+from scurry.runtime.columnar.partials import Columns, objects
+from scurry.runtime.columnar.plain_values import column_of_plain, plain_values
+from scurry.runtime.columnar.row_codec import RowCodec
+from scurry.runtime.relational.aggregates.accumulators import Avg, Sum, Sum0
+from scurry.runtime.relational.aggregates.numbers import column_of, numbers, numeric
+from scurry.runtime.relational.aggregates.scratch import aggregate_rows
+from scurry.runtime.relational.relation import true_places
+
+_SUMS = {"SUM": Sum, "SUM0": Sum0, "$SUM0": Sum0, "AVG": Avg}
+_ROWS = "rows:"
+
+
+def combinable(calls: Sequence[AggregateCall]) -> bool:
+    """Whether all of ``calls`` can be combined from partials."""
+    known = {"COUNT", "MIN", "MAX", *_SUMS}
+    return all(call.built_in and not call.distinct and call.function in known for call in calls)
+
+
+class WindowPartials:
+    """The partials of ``calls`` over rows of ``schema``."""
+
+    def __init__(self, calls: Sequence[AggregateCall], schema: pa.Schema) -> None:
+        self._calls = calls
+        self._schema = schema
+        self._combinable = combinable(calls)
+        self._codec = RowCodec(schema)
+
+    def of(self, columns: pa.RecordBatch) -> Columns:
+        """A partial for each row."""
+        if not self._combinable:
+            rows = self._codec.encode(columns.columns)
+            return {_ROWS: objects([len(row).to_bytes(4, "big") + row for row in rows])}
+        made: Columns = {}
+        for number, call in enumerate(self._calls):
+            made.update(_partials(number, call, columns))
+        return made
+
+    def results(self, columns: Columns, groups: int) -> list[pa.Array]:
+        """The results of combined partials, a column for each call."""
+        if not self._combinable:
+            return self._of_rows(columns[_ROWS].tolist())
+        return [
+            _result(number, call, self._schema, columns, groups)
+            for number, call in enumerate(self._calls)
+        ]
+
+    def _of_rows(self, held: list[bytes]) -> list[pa.Array]:
+        """The results of rows that were kept."""
+        lists = [_split(one) for one in held]
+        rows = [row for one in lists for row in one]
+        starts = [0, *accumulate(map(len, lists))][:-1]
+        table = pa.RecordBatch.from_arrays(self._codec.decode(rows), schema=self._schema)
+        return aggregate_rows(self._calls, table, np.array(starts, dtype=np.int64))
+
+
+def _split(held: bytes) -> list[bytes]:
+    rows, at = [], 0
+    while at < len(held):
+        end = at + 4 + int.from_bytes(held[at : at + 4], "big")
+        rows.append(held[at + 4 : end])
+        at = end
+    return rows
+
+
+def _partials(number: int, call: AggregateCall, columns: pa.RecordBatch) -> Columns:
+    counted = np.ones(columns.num_rows, dtype=bool)
+    if call.filter is not None:
+        counted &= true_places(columns.column(call.filter))
+    for index in call.arguments:
+        counted &= columns.column(index).is_valid().to_numpy(zero_copy_only=False)
+    made: Columns = {f"n:{number}": counted.astype(np.int64)}
+    if call.function == "COUNT":
+        return made
+    column = columns.column(call.arguments[0])
+    if call.function in _SUMS:
+        values = numbers(column)
+        if values.dtype.kind == "f":
+            return {**made, **_floats(number, values.astype(np.float64), counted)}
+        return {**made, f"sum:{number}": np.where(counted, values, 0)}
+    how = call.function.lower()
+    return {**made, f"{how}:{number}": _extremes(how, column, counted)}
+
+
+def _floats(number: int, values: Any, counted: Any) -> Columns:
+    finite = np.isfinite(values) & counted
+    made = {
+        f"limb:{number}:{place}": limb
+        for place, limb in limbs_of(np.where(finite, values, 0.0)).items()
+    }
+    special = counted & ~finite
+    if special.any():
+        made[f"special:{number}"] = np.where(special, values, 0.0)
+    return made
+
+
+def _extremes(how: str, column: pa.Array, counted: Any) -> Any:
+    if not numeric(column.type) or pa.types.is_decimal(column.type):
+        plain = numbers(column).tolist() if numeric(column.type) else plain_values(column)
+        pairs = zip(plain, counted.tolist(), strict=True)
+        return objects([value if use else None for value, use in pairs])
+    values = numbers(column)
+    if values.dtype.kind == "f":
+        return np.where(counted, values.astype(np.float64), np.nan if how == "min" else -np.inf)
+    bounds = np.iinfo(np.int64)
+    return np.where(counted, values, bounds.max if how == "min" else bounds.min)
+
+
+def _result(
+    number: int, call: AggregateCall, schema: pa.Schema, columns: Columns, groups: int
+) -> pa.Array:
+    count = columns[f"n:{number}"]
+    if call.function == "COUNT":
+        return pa.array(count)
+    kind = schema.field(call.arguments[0]).type
+    if call.function in _SUMS:
+        total = _total(number, columns, groups)
+        return _SUMS[call.function](call, [kind]).result(total, count)
+    values, none = columns[f"{call.function.lower()}:{number}"], count == 0
+    if values.dtype == object and not pa.types.is_decimal(kind):
+        return column_of_plain(values.tolist(), call.type)
+    return column_of(np.where(none, 0, values), call.type, none)
+
+
+def _total(number: int, columns: Columns, groups: int) -> Any:
+    whole = columns.get(f"sum:{number}")
+    if whole is not None:
+        return whole
+    prefix = f"limb:{number}:"
+    limbs = {int(n[len(prefix) :]): c for n, c in columns.items() if n.startswith(prefix)}
+    total = round_limbs(limbs, groups)
+    special = columns.get(f"special:{number}")
+    return total if special is None else np.where(special != 0, special, total)
