@@ -1,0 +1,68 @@
+"""Write docs/reference/sql-queries.md, what SQL queries can do, from the table of gaps.
+
+Usage:
+    python scripts/queries_page.py           (what `make docs` runs)
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from scurry.planner.gaps import GAPS
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "sql-queries.md"
+
+INTRODUCTION = """\
+<!-- Written by scripts/queries_page.py from src/scurry/planner/gaps.py; do not edit. -->
+
+# SQL queries
+
+Queries are written in Flink's dialect. Each of these is planned, and sends the changes that Flink
+sends:
+
+| | |
+|---|---|
+{supported}
+
+A query that means nothing is refused when it is planned, with its place in the text and the nearest
+names. So are these, which Scurry does not run:
+
+| what | instead |
+|---|---|
+{gaps}
+"""
+SUPPORTED = {
+    "rows": "projection, filter, expressions, `UNNEST`, `LATERAL TABLE`, `VALUES`, `UNION ALL`, "
+    "views, `WITH`",
+    "windows": "`TUMBLE`, `HOP`, `CUMULATE`, `SESSION` of tables and in `GROUP BY`; top-N, joins "
+    "of windows",
+    "groups": "`GROUP BY`, `HAVING`, `DISTINCT`, `FILTER`, grouping sets, `ROLLUP`, `CUBE`, "
+    "aggregates of aggregates",
+    "joins": "inner, left, right, full, cross; in an interval of time; `FOR SYSTEM_TIME AS OF`; "
+    "`IN`, `EXISTS`, scalar queries",
+    "order": "top-N and deduplication by `ROW_NUMBER`, `QUALIFY`, `ORDER BY` with `LIMIT` or by "
+    "event time, `OVER`",
+    "sets": "`UNION`, `INTERSECT`, `EXCEPT`, each also with `ALL`",
+    "hints": "`OPTIONS`, `STATE_TTL`; hints that choose between ways to join are accepted and "
+    "change nothing",
+}
+
+
+def page() -> str:
+    """The whole page."""
+    rows = sorted(GAPS.values(), key=lambda gap: gap.what.lower())
+    return INTRODUCTION.format(
+        supported="\n".join(f"| {name} | {what} |" for name, what in SUPPORTED.items()),
+        gaps="\n".join(f"| {gap.what} | {gap.instead} |" for gap in rows),
+    )
+
+
+def main() -> int:
+    """Write the page."""
+    PAGE.write_text(page(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

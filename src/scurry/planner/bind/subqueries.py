@@ -1,0 +1,60 @@
+"""Queries within expressions, as nodes of typed trees; a pass turns them into joins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from scurry.common.data_types import DataType
+from scurry.functions.expressions import Expression
+from scurry.planner.algebra import Node
+
+
+@dataclass(frozen=True)
+class Subquery(Expression):
+    """``kind`` is exists, in or scalar. For ``in`` the operands are what is looked for, one for
+    each column of the query. In the tree of the query, columns of the query around it are
+    :class:`~scurry.planner.bind.scope.OuterRef`."""
+
+    kind: str
+    query: Node
+    operands: tuple[Expression, ...]
+    type: DataType
+    span: Any = field(default=None, compare=False, repr=False, kw_only=True)
+    deterministic: bool = field(default=True, init=False, repr=False, compare=False)
+
+    def with_operands(self, operands: tuple[Expression, ...]) -> Subquery:
+        return replace(self, operands=operands)
+
+
+@dataclass(frozen=True)
+class AggregateRef(Expression):
+    """The result of an aggregate that was found in an expression: the ``index``-th of its query."""
+
+    index: int
+    type: DataType
+    span: Any = field(default=None, compare=False, repr=False, kw_only=True)
+    operands: tuple[Expression, ...] = field(default=(), init=False, repr=False, compare=False)
+    deterministic: bool = field(default=True, init=False, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class WindowRef(Expression):
+    """``TUMBLE_START`` and the like: a property of the window of GROUP BY."""
+
+    property: str
+    type: DataType
+    span: Any = field(default=None, compare=False, repr=False, kw_only=True)
+    operands: tuple[Expression, ...] = field(default=(), init=False, repr=False, compare=False)
+    deterministic: bool = field(default=True, init=False, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class OverRef(Expression):
+    """The result of a function with OVER: the ``index``-th of its query."""
+
+    index: int
+    type: DataType
+    span: Any = field(default=None, compare=False, repr=False, kw_only=True)
+    operands: tuple[Expression, ...] = field(default=(), init=False, repr=False, compare=False)
+    deterministic: bool = field(default=True, init=False, repr=False, compare=False)

@@ -1,0 +1,91 @@
+"""What Scurry's SQL cannot run: one table, from which the errors and the documentation are made.
+
+A gap has a key, what it is called in a message, and what can be done instead. The binder and the
+passes raise :func:`refuse` with the key and the place in the text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scurry.common.spans import Span
+from scurry.planner.errors import SqlNotSupportedError
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Something that is refused: ``what`` is the subject of "... is not supported"."""
+
+    what: str
+    instead: str
+
+
+GAPS: dict[str, Gap] = {
+    "match-recognize": Gap("MATCH_RECOGNIZE", "Use a KeyedProcessFunction on the DataStream."),
+    "recursive": Gap("WITH RECURSIVE", "Write the steps of the recursion one after the other."),
+    "tablesample": Gap("TABLESAMPLE", "Filter by a hash of a column, such as MOD(HASH, 10) = 0."),
+    "pattern-function": Gap("RUNNING and FINAL", "They belong to MATCH_RECOGNIZE."),
+    "within-group": Gap("WITHIN GROUP", "Collect the values with ARRAY_AGG and sort the array."),
+    "aggregate-order": Gap("ORDER BY within an aggregate", "Sort the array of ARRAY_AGG."),
+    "quantified": Gap("ALL, ANY and SOME of a query", "Compare with MAX or MIN of the query."),
+    "query-constructor": Gap("A collection of a query's rows", "Use ARRAY_AGG or COLLECT in it."),
+    "multiset-operator": Gap("An operator on multisets", "UNNEST the multisets and join them."),
+    "like-variant": Gap("This comparison of texts", "Use LIKE with LOWER, or REGEXP."),
+    "model": Gap("A model as argument", "Call the model in a Python function."),
+    "table-argument": Gap("A table as argument of this function", "Use LATERAL TABLE(f(column))."),
+    "nested-subquery": Gap(
+        "A query within this expression",
+        "Join the query in FROM, or put it into WHERE by itself, with AND between conditions.",
+    ),
+    "correlated": Gap(
+        "This way to refer to columns of the query around it",
+        "Compare the outer columns with = in the WHERE of the inner query.",
+    ),
+    "scalar-rows": Gap(
+        "A query in place of a value that may have several rows", "Take MAX or MIN of its column."
+    ),
+    "lateral-query": Gap("A lateral query", "Use ROW_NUMBER() OVER (...) and filter by it."),
+    "over-frame": Gap(
+        "This frame of rows", "Let the frame end at CURRENT ROW; it may begin n PRECEDING."
+    ),
+    "over-order": Gap(
+        "OVER with an ORDER BY that is not one time attribute, ascending",
+        "Order by the rowtime or processing-time column of the table.",
+    ),
+    "over-updates": Gap("OVER on a table that is updated", "Apply it before the aggregation."),
+    "ranking": Gap(
+        "ROW_NUMBER, RANK or DENSE_RANK without a filter on the number",
+        "Filter by the number in the query around it: WHERE row_num <= 10.",
+    ),
+    "rank-function": Gap("RANK and DENSE_RANK on streams", "Use ROW_NUMBER."),
+    "sort": Gap(
+        "ORDER BY on a stream without LIMIT, unless a time attribute comes first",
+        "Add LIMIT, or order by the rowtime column, ascending.",
+    ),
+    "offset-only": Gap("OFFSET without LIMIT on a stream", "Add LIMIT."),
+    "window-updates": Gap(
+        "A window table function on a table that is updated", "Apply it before the aggregation."
+    ),
+    "session-rows": Gap("SESSION without an aggregation", "GROUP BY window_start and window_end."),
+    "temporal-version": Gap(
+        "FOR SYSTEM_TIME AS OF on a table without primary key and watermark",
+        "Declare PRIMARY KEY ... NOT ENFORCED and WATERMARK FOR.",
+    ),
+    "temporal-processing-time": Gap(
+        "FOR SYSTEM_TIME AS OF processing time on a table that cannot be looked up",
+        "Use the rowtime of the left table, or a connector with look-ups.",
+    ),
+    "aggregate-updates": Gap(
+        "An aggregate function without retract on a table that is updated",
+        "Give it a method retract(accumulator, ...), or apply it to a table of insertions only.",
+    ),
+    "partial-columns": Gap(
+        "INSERT of some columns where the others are NOT NULL", "Give values for all columns."
+    ),
+}
+
+
+def refuse(key: str, span: Span, what: str = "") -> SqlNotSupportedError:
+    """The error for the gap ``key`` at a place; ``what`` replaces its general name."""
+    gap = GAPS[key]
+    return SqlNotSupportedError(f"{what or gap.what} is not supported", span, gap.instead)

@@ -1,0 +1,24 @@
+"""What a session says about planning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from scurry.functions.expressions import AsyncSettings
+
+
+@dataclass(frozen=True)
+class PlannerOptions:
+    """``retention_ms`` is ``table.exec.state.ttl`` (0 for ever), ``mini_batch``
+    ``table.exec.mini-batch.enabled``; ``idle_ms`` is ``table.exec.source.idle-timeout``, None if
+    sources never count as idle. ``zone`` is ``table.local-time-zone``; ``query_start`` is the time
+    of CURRENT_TIMESTAMP in batch mode, in ms since 1970; ``asynchronous`` is how functions that are
+    awaited are called (``table.exec.async-scalar``)."""
+
+    retention_ms: int = 0
+    mini_batch: bool = False
+    idle_ms: int | None = None
+    zone: str = "UTC"
+    database: str = "default_database"
+    query_start: int | None = None
+    asynchronous: AsyncSettings = field(default_factory=AsyncSettings)

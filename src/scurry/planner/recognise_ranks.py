@@ -1,0 +1,116 @@
+"""Recognises top-N and deduplication: a filter on ROW_NUMBER() OVER (...).
+
+``WHERE row_num <= 10`` on the number of a row in its partition keeps the first ten; with 1 and the
+order of a time attribute it keeps the first or last row of each key. Between the numbering and the
+filter there may be a projection.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scurry.functions.expressions import Call, Expression, InputRef, Literal
+from scurry.planner.algebra import Filter, Node, Over, Project, Rank
+from scurry.planner.physical import Deduplicate, WindowRank
+from scurry.planner.rewrite import all_of, bottom_up, conjuncts, substituted
+from scurry.planner.time_attributes import is_time_attribute
+from scurry.planner.traits import changes_of
+from scurry.planner.windows import windows_of
+
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
+
+
+@dataclass
+class _Range:
+    """Which numbers are kept, None for no bound."""
+
+    first: int = 1
+    last: int | None = None
+
+    def take(self, operator: str, bound: int) -> None:
+        if operator in ("<", "<="):
+            limit = bound if operator == "<=" else bound - 1
+            self.last = limit if self.last is None else min(self.last, limit)
+        elif operator in (">", ">="):
+            self.first = max(self.first, bound if operator == ">=" else bound + 1)
+        else:
+            self.take("<=", bound)
+            self.take(">=", bound)
+
+
+def recognise_ranks(node: Node) -> Node:
+    """The tree with top-N and deduplication in place of numbering and filter."""
+    return bottom_up(node, _recognise)
+
+
+def _recognise(node: Node) -> Node:
+    if not isinstance(node, Filter):
+        return node
+    project = node.input if isinstance(node.input, Project) else None
+    over = node.input if project is None else project.input
+    if not isinstance(over, Over) or [call.function for call in over.calls] != ["ROW_NUMBER"]:
+        return node
+    kept, found, number = [], _Range(), over.width - 1
+    for condition in conjuncts(node.condition):
+        below = condition if project is None else substituted(condition, project.expressions)
+        bound = _bound(below, number)
+        if bound is None:
+            kept.append(condition)
+        else:
+            found.take(*bound)
+    if found.last is None:
+        return node
+    ranked = _ranked(over, found, found.last)
+    if project is not None:
+        ranked = Project(ranked, project.expressions, project.names, span=project.span)
+    rest = all_of(kept)
+    return ranked if rest is None else Filter(ranked, rest, span=node.span)
+
+
+def _bound(condition: Expression, number: int) -> tuple[str, int] | None:
+    """The comparison of the number with a constant that a condition is."""
+    if not isinstance(condition, Call) or condition.function not in _MIRRORED:
+        return None
+    left, right = (_uncast(operand) for operand in condition.operands)
+    if isinstance(left, InputRef) and left.index == number and isinstance(right, Literal):
+        return (condition.function, int(right.value)) if _whole(right) else None
+    if isinstance(right, InputRef) and right.index == number and isinstance(left, Literal):
+        return (_MIRRORED[condition.function], int(left.value)) if _whole(left) else None
+    return None
+
+
+def _uncast(tree: Expression) -> Expression:
+    inner = tree.operands[0] if isinstance(tree, Call) and tree.function == "CAST" else tree
+    return inner if isinstance(inner, Literal) and isinstance(tree, Call) else tree
+
+
+def _whole(literal: Literal) -> bool:
+    return isinstance(literal.value, int) and not isinstance(literal.value, bool)
+
+
+def _ranked(over: Over, found: _Range, last: int) -> Node:
+    """The rows, and the number as a last column."""
+    name, source = over.columns[-1].name, over.input
+    windows = windows_of(source)
+    if windows is not None and {windows.start, windows.end} <= set(over.partition):
+        assert windows.start is not None
+        assert windows.end is not None
+        keys = tuple(
+            one for one in over.partition if one not in (windows.start, windows.end, windows.time)
+        )
+        return WindowRank(
+            source, keys, over.order, found.first, last, windows.start, windows.end, name,
+            span=over.span,
+        )  # fmt: skip
+    if (found.first, last) == (1, 1) and _by_time(over) and changes_of(source).grows:
+        keep_last = not over.order[0].ascending
+        node = Deduplicate(source, over.partition, over.order[0].index, keep_last, span=over.span)
+        refs = tuple(InputRef(at, column.type) for at, column in enumerate(source.columns))
+        one = Literal(1, over.columns[-1].type)
+        names = tuple(column.name for column in over.columns)
+        return Project(node, (*refs, one), names, span=over.span)
+    return Rank(source, over.partition, over.order, found.first, last, name, span=over.span)
+
+
+def _by_time(over: Over) -> bool:
+    return len(over.order) == 1 and is_time_attribute(over.input.type_of(over.order[0].index))

@@ -1,0 +1,168 @@
+"""Queries that mean nothing, and those that cannot be run: what is wrong, where, what to do."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from tests.unit.planner.tables import Tables
+
+from scurry.common.errors import NotSupportedError, ProgramError
+from scurry.planner.errors import SqlNotSupportedError, SqlValidationError
+from scurry.planner.gaps import GAPS
+
+
+@pytest.fixture
+def tables() -> Tables:
+    made = Tables()
+    made.create(
+        "CREATE TABLE orders (id INT, price DECIMAL(10, 2), name STRING, tags ARRAY<STRING>)"
+    )
+    made.create("CREATE TABLE other (id INT, q ROW<x INT>)")
+    made.create(
+        "CREATE TABLE e (k STRING, ts TIMESTAMP(3), plain TIMESTAMP(3), WATERMARK FOR ts AS ts)"
+    )
+    return made
+
+
+@pytest.mark.parametrize(
+    ("query", "word", "message"),
+    [
+        ("SELECT prise FROM orders", "prise", "There is no column prise"),
+        ("SELECT prise FROM orders", "prise", "Did you mean price?"),
+        ("SELECT o.id FROM orders", "o", "There is no table or column o"),
+        ("SELECT orders.nam FROM orders", "orders.nam", "Did you mean name?"),
+        ("SELECT id FROM oders", "oders", "There is no table oders"),
+        ("SELECT id FROM oders", "oders", "Did you mean orders"),
+        ("SELECT id FROM orders, other", "id", "The column id is ambiguous"),
+        ("SELECT id FROM orders, other", "id", "Write which one is meant: orders.id."),
+        ("SELECT UPER(name) FROM orders", "UPER", "Did you mean UPPER"),
+        ("SELECT UPPER(id) FROM orders", "UPPER(id)", "UPPER does not take (INT)"),
+        ("SELECT id + name FROM orders", "id + name", "does not take"),
+        ("SELECT q.z FROM other", "z", "There is no field z"),
+        ("SELECT id.x FROM other", "x", "A value of INT has no field x"),
+        ("SELECT id FROM orders WHERE id", "id", "WHERE needs a condition, but this is INT"),
+        ("SELECT id FROM orders WHERE COUNT(*) > 1", "COUNT(*)", "cannot stand in WHERE"),
+        ("SELECT name, COUNT(*) FROM orders GROUP BY id", "name", "neither in GROUP BY nor"),
+        (
+            "SELECT SUM(COUNT(*)) FROM orders",
+            "COUNT(*)",
+            "cannot stand in the arguments of another",
+        ),
+        ("SELECT * FROM orders UNION ALL SELECT id FROM other", "SELECT id", "UNION of 4 columns"),
+        ("SELECT name FROM orders UNION ALL SELECT id FROM other", "SELECT name", "no common type"),
+        ("SELECT CAST(tags AS INT) FROM orders", "CAST(tags AS INT)", "cannot be cast to INT"),
+        ("SELECT x.* FROM orders", "x", "There is no table x"),
+        ("SELECT *", "*", "SELECT * needs a FROM clause"),
+        ("SELECT id FROM orders LIMIT id", "id", "LIMIT takes a number"),
+        ("SELECT id FROM orders ORDER BY 3", "3", "There is no column 3 to order by"),
+        ("SELECT x FROM UNNEST(1) AS t(x)", "1", "UNNEST takes an array"),
+        ("VALUES (1, 2), (3)", "(3)", "This row has 1 values, but the first has 2"),
+        ("SELECT DATE '2024-02-30'", "DATE", "There is no DATE '2024-02-30'"),
+        ("SELECT INTERVAL 'x' DAY", "INTERVAL", "'x' is no interval of DAY"),
+        (
+            "SELECT id FROM orders WHERE id IN (SELECT id, q FROM other)",
+            "SELECT id, q",
+            "2 columns",
+        ),
+        ("SELECT /*+ STATE_TLL('e' = '1d') */ k FROM e", "STATE_TLL", "Did you mean STATE_TTL?"),
+        ("SELECT /*+ STATE_TTL('e' = 'x') */ k FROM e", "'x'", "cannot read 'x' as a length of"),
+        (
+            "SELECT TUMBLE_START(ts, INTERVAL '1' DAY) FROM (SELECT ts FROM e GROUP BY ts) "
+            "GROUP BY TUMBLE(ts, INTERVAL '1' DAY)",
+            "ts, INTERVAL",
+            "TUMBLE needs a time attribute",
+        ),
+        ("SELECT ROW_NUMBER() FROM orders", "ROW_NUMBER()", "ROW_NUMBER needs an OVER clause"),
+        (
+            "SELECT TUMBLE_START(ts, INTERVAL '1' DAY) FROM e",
+            "TUMBLE_START",
+            "same window in GROUP",
+        ),
+        (
+            "SELECT * FROM TABLE(TUMBLE(TABLE e, DESCRIPTOR(plain), INTERVAL '1' DAY))",
+            "plain",
+            "TUMBLE needs a time attribute, but plain is TIMESTAMP(3)",
+        ),
+        (
+            "SELECT * FROM TABLE(TUMBLE(TABLE e, DESCRIPTOR(ts), INTERVAL '1' MONTH))",
+            "INTERVAL",
+            "TUMBLE needs a constant interval of days",
+        ),
+        (
+            "SELECT COUNT(*) FROM e GROUP BY TUMBLE(plain, INTERVAL '1' DAY)",
+            "plain",
+            "time attribute",
+        ),
+    ],
+)
+def test_mistakes_are_shown_at_their_place(
+    tables: Tables, query: str, word: str, message: str
+) -> None:
+    with pytest.raises(SqlValidationError) as caught:
+        tables.bind(query)
+    assert message in str(caught.value)
+    assert caught.value.span.start == query.rindex(word) or caught.value.span.text.startswith(word)
+
+
+def test_the_place_is_shown_with_a_caret(tables: Tables) -> None:
+    with pytest.raises(SqlValidationError) as caught:
+        tables.bind("SELECT id,\n  prise\nFROM orders")
+    assert str(caught.value) == (
+        "There is no column prise (line 2, column 3)\n    prise\n    ^^^^^\nDid you mean price?"
+    )
+
+
+def test_a_mistake_in_a_view_is_shown_in_the_view(tables: Tables) -> None:
+    tables.create_view("v", "SELECT nothing FROM orders")
+    with pytest.raises(SqlValidationError, match=r"view v, line 1, column 8"):
+        tables.bind("SELECT * FROM v")
+
+
+def test_a_view_that_refers_to_itself_is_refused(tables: Tables) -> None:
+    tables.create_view("v", "SELECT * FROM v")
+    with pytest.raises(SqlValidationError, match="a view may refer to itself"):
+        tables.bind("SELECT * FROM v")
+
+
+def test_errors_can_be_pickled_and_caught(tables: Tables) -> None:
+    with pytest.raises(ProgramError) as caught:
+        tables.bind("SELECT prise FROM orders")
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("query", "gap"),
+    [
+        ("WITH RECURSIVE r AS (SELECT 1) SELECT * FROM r", "recursive"),
+        ("SELECT * FROM orders TABLESAMPLE BERNOULLI(10)", "tablesample"),
+        (
+            "SELECT * FROM e MATCH_RECOGNIZE (ORDER BY ts PATTERN (A) DEFINE A AS TRUE)",
+            "match-recognize",
+        ),
+        ("SELECT id > ALL (SELECT id FROM other) FROM orders", "quantified"),
+        ("SELECT ARRAY(SELECT id FROM other)", "query-constructor"),
+        ("SELECT name ILIKE 'x' FROM orders", "like-variant"),
+        ("SELECT MULTISET[1, 2]", "multiset-operator"),
+        ("SELECT ARRAY_AGG(id ORDER BY id) FROM orders", "aggregate-order"),
+        ("SELECT * FROM orders, LATERAL (SELECT 1)", "lateral-query"),
+        ("SELECT id FROM orders ORDER BY id", "sort"),
+        (
+            "SELECT SUM(c) OVER (ORDER BY PROCTIME()) FROM (SELECT COUNT(*) AS c FROM e)",
+            "over-updates",
+        ),
+        ("SELECT COUNT(*) OVER (ORDER BY id) FROM orders", "over-order"),
+        (
+            "SELECT COUNT(*) OVER (ORDER BY ts ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING) FROM e",
+            "over-frame",
+        ),
+        ("SELECT * FROM TABLE(SESSION(TABLE e, DESCRIPTOR(ts), INTERVAL '1' DAY))", "session-rows"),
+    ],
+)
+def test_gaps_are_refused_with_what_to_do_instead(tables: Tables, query: str, gap: str) -> None:
+    with pytest.raises(SqlNotSupportedError) as caught:
+        tables.changes(query)
+    assert isinstance(caught.value, NotSupportedError)
+    assert GAPS[gap].instead in str(caught.value)
+    assert "is not supported" in str(caught.value)
+    assert "^" in str(caught.value)
