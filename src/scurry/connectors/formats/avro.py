@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-from datetime import datetime
 from typing import Any
 
 from scurry.common.errors import ConfigurationError, NotSupportedError, TypeMismatchError
@@ -17,7 +16,7 @@ from scurry.common.serialization import DeserializationSchema, SerializationSche
 from scurry.common.type_information import TypeInformation, describe
 from scurry.common.typeinfo import Types
 from scurry.common.types import Row
-from scurry.connectors.formats.conversions import naive
+from scurry.connectors.formats.avro_rows import RowNaming
 from scurry.connectors.formats.registry import SchemaRegistry, join_message, split_message
 
 __all__ = [
@@ -34,6 +33,7 @@ class AvroRecords:
     def __init__(self, text: str) -> None:
         self.text = text
         self.content = _content(text)
+        self._naming = RowNaming(self.content)
         self._parsed: dict[str, Any] = {}
 
     def __getstate__(self) -> str:
@@ -61,22 +61,16 @@ class AvroRecords:
             raise TypeMismatchError(
                 f"not a record of the schema: {type(wrong).__name__}: {wrong}"
             ) from None
-        row = _row(found)
-        assert isinstance(row, Row)
-        return row
+        return self._naming.row(found)
 
     def encode(self, element: Any) -> bytes:
         """The record for a row."""
         import fastavro
 
-        names = [field["name"] for field in self.content["fields"]]
-        if isinstance(element, Row) and element._names is None and len(element) == len(names):
-            element = dict(zip(names, element, strict=True))
-        elif not isinstance(element, Row | dict):
-            raise TypeMismatchError(f"expected a row for Avro, got {describe(element)}")
+        named = self._naming.named(element)
         out = io.BytesIO()
         try:
-            fastavro.schemaless_writer(out, self._parse(self.text), _plain(element))
+            fastavro.schemaless_writer(out, self._parse(self.text), named)
         except Exception as wrong:
             raise TypeMismatchError(
                 f"{describe(element)} does not fit the Avro schema: {wrong}"
@@ -92,20 +86,6 @@ def _content(text: str) -> Any:
     if not isinstance(content, dict) or content.get("type") != "record":
         raise ConfigurationError("The Avro schema of a row must be a record.")
     return content
-
-
-def _row(value: Any) -> Any:
-    if isinstance(value, dict):
-        row = Row(*map(_row, value.values()))
-        row.set_field_names(value)
-        return row
-    if isinstance(value, list):
-        return list(map(_row, value))
-    return naive(value) if isinstance(value, datetime) else value
-
-
-def _plain(value: Any) -> Any:
-    return value.as_dict(recursive=True) if isinstance(value, Row) else value
 
 
 def _schema_text(record_class: str | None, avro_schema_string: str | None) -> str:

@@ -1,0 +1,224 @@
+"""Lines of CSV as rows.
+
+A message is one line. Arrays and nested rows lie within a field, their elements separated by
+another sign. Quoting and the treatment of odd lines follow Flink's CSV format.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pc
+
+from scurry.common.data_types import (
+    ArrayType,
+    BinaryStringType,
+    BooleanType,
+    CharacterStringType,
+    DataType,
+    DoubleType,
+    IntegralType,
+    RowType,
+)
+from scurry.connectors.row_formats.contract import (
+    DecodedRows,
+    DecodingFormat,
+    EncodingFormat,
+    Kinds,
+    columns_of,
+    each_message,
+)
+from scurry.connectors.row_formats.values import SQL, read_column, reader, write_column
+
+__all__ = ["CsvDecoding", "CsvEncoding", "CsvSigns"]
+
+_ARROW_READS = (IntegralType, CharacterStringType, DoubleType)
+#: Longer fields are quoted without a look at what they hold.
+_LOOK_AT_MOST = 24
+
+
+@dataclass(frozen=True)
+class CsvSigns:
+    """The signs of a CSV text."""
+
+    delimiter: str = ","
+    quote: str | None = '"'
+    escape: str | None = None
+    elements: str = ";"
+    null: str | None = None
+
+
+class CsvDecoding(DecodingFormat):
+    """Reads each message as one line."""
+
+    def __init__(
+        self,
+        row_type: RowType,
+        signs: CsvSigns,
+        ignore_parse_errors: bool = False,
+        allow_comments: bool = False,
+    ) -> None:
+        super().__init__(row_type, ignore_parse_errors)
+        self._signs = signs
+        self._comments = allow_comments
+        plain = all(isinstance(field.data_type, _ARROW_READS) for field in row_type)
+        self._straight = plain and not allow_comments and not signs.escape
+
+    def decode(self, messages: Sequence[bytes]) -> DecodedRows:
+        if self._straight:
+            columns = self._by_arrow(messages)
+            if columns is not None:
+                return DecodedRows(columns)
+        kept = list(range(len(messages)))
+        if self._comments:
+            kept = [at for at in kept if not messages[at].startswith(b"#")]
+        lines, places = each_message([messages[at] for at in kept], self._read, self.ignore)
+        origin = np.array([kept[place] for place in places], dtype=np.int64)
+        columns = self._columns(lines, self.ignore)
+        return DecodedRows(columns, None, None if len(origin) == len(messages) else origin)
+
+    def _by_arrow(self, messages: Sequence[bytes]) -> pa.RecordBatch | None:
+        """A message must not be empty, which Arrow passes over, nor be more than one line."""
+        if not messages or any(not one or b"\n" in one or b"\r" in one for one in messages):
+            return None
+        data = b"\n".join(messages)
+        signs, names = self._signs, self.row_type.field_names()
+        types = {field.name: field.data_type.arrow_type() for field in self.row_type}
+        try:
+            table = pc.read_csv(
+                io.BytesIO(data),
+                pc.ReadOptions(use_threads=False, column_names=names, block_size=len(data) + 64),
+                pc.ParseOptions(
+                    delimiter=signs.delimiter, quote_char=signs.quote or False, double_quote=True
+                ),
+                pc.ConvertOptions(
+                    check_utf8=True,
+                    column_types=types,
+                    null_values=[] if signs.null is None else [signs.null],
+                    strings_can_be_null=signs.null is not None,
+                    quoted_strings_can_be_null=True,
+                ),
+            )
+        except (pa.ArrowException, UnicodeDecodeError):
+            return None
+        return table.combine_chunks().to_batches()[0] if table.num_rows == len(messages) else None
+
+    def _read(self, message: bytes) -> list[Any]:
+        signs = self._signs
+        lines = csv.reader(
+            io.StringIO(message.decode()),
+            delimiter=signs.delimiter,
+            quotechar=signs.quote,
+            quoting=csv.QUOTE_NONE if signs.quote is None else csv.QUOTE_MINIMAL,
+            escapechar=signs.escape,
+        )
+        values: list[Any] = list(next(lines, []))
+        if not values:
+            raise ValueError("the line is empty")
+        missing = len(self.row_type) - len(values)
+        if missing < 0 or (missing and not self.ignore):
+            raise ValueError(f"expected {len(self.row_type)} fields, got {len(values)}")
+        values.extend([None] * missing)
+        if signs.null is not None:
+            values = [None if value == signs.null else value for value in values]
+        self._columns([values], self.ignore)
+        return values
+
+    def _columns(self, lines: list[list[Any]], lenient: bool) -> pa.RecordBatch:
+        lists: list[Any] = list(zip(*lines, strict=True)) or [()] * len(self.row_type)
+        arrays = [
+            self._column(values, field.data_type, lenient)
+            for values, field in zip(lists, self.row_type, strict=True)
+        ]
+        return columns_of(self.row_type, arrays)
+
+    def _column(self, values: Sequence[Any], data_type: DataType, lenient: bool) -> pa.Array:
+        if isinstance(data_type, ArrayType | RowType | BinaryStringType):
+            read = self._nested(data_type, lenient)
+            return pa.array(list(map(read, values)), data_type.arrow_type())
+        if not isinstance(data_type, CharacterStringType):
+            # a text is not what Arrow takes for a number
+            read = reader(data_type, SQL, lenient)
+            return pa.array(list(map(read, values)), data_type.arrow_type())
+        return read_column(values, data_type, SQL, lenient)
+
+    def _nested(self, data_type: DataType, lenient: bool) -> Any:
+        if isinstance(data_type, BinaryStringType):
+            return lambda text: None if text is None else text.encode()
+        types = data_type.children
+        elements = self._signs.elements
+
+        def read(text: str | None) -> Any:
+            if text is None:
+                return None
+            parts = text.split(elements) if text else []
+            if isinstance(data_type, ArrayType):
+                return [reader(types[0], SQL, lenient)(part) for part in parts]
+            if len(parts) != len(types):
+                raise ValueError(f"expected {len(types)} nested fields, got {len(parts)}")
+            assert isinstance(data_type, RowType)
+            pairs = zip(data_type, parts, strict=True)
+            return {f.name: reader(f.data_type, SQL, lenient)(part) for f, part in pairs}
+
+        return read
+
+
+class CsvEncoding(EncodingFormat):
+    """Writes each row as one line, without its end."""
+
+    def __init__(self, row_type: RowType, signs: CsvSigns) -> None:
+        super().__init__(row_type)
+        self._signs = signs
+        quote = signs.quote or "\r"
+        self._safe = chr(max(ord(signs.delimiter), ord(quote), 13) + 1)
+
+    def encode(self, columns: pa.RecordBatch, kinds: Kinds | None) -> list[bytes]:
+        lists = [
+            self._texts(column, field.data_type)
+            for column, field in zip(columns.columns, self.row_type, strict=True)
+        ]
+        join = self._signs.delimiter.join
+        return [join(row).encode() for row in zip(*lists, strict=True)]
+
+    def _texts(self, column: pa.Array, data_type: DataType) -> list[str]:
+        null = self._signs.null or ""
+        if isinstance(data_type, BinaryStringType):
+            values = [None if v is None else v.decode() for v in column.to_pylist()]
+        else:
+            values = write_column(column, data_type)
+        texts = isinstance(data_type, CharacterStringType | ArrayType | RowType)
+        found = []
+        for value in values:
+            text = null if value is None else self._text(value, data_type)
+            found.append(self._quoted(text) if texts and value is not None else text)
+        return found
+
+    def _text(self, value: Any, data_type: DataType) -> str:
+        if isinstance(data_type, BooleanType):
+            return "true" if value else "false"
+        if isinstance(value, list):
+            return self._signs.elements.join(self._inner(one) for one in value)
+        if isinstance(value, dict):
+            return self._signs.elements.join(map(self._inner, value.values()))
+        return f"{value:f}" if isinstance(value, Decimal) else str(value)
+
+    def _inner(self, value: Any) -> str:
+        if value is None:
+            return self._signs.null or ""
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+    def _quoted(self, text: str) -> str:
+        quote = self._signs.quote
+        if quote is None or (
+            len(text) <= _LOOK_AT_MOST and all(sign >= self._safe for sign in text)
+        ):
+            return text
+        escape = self._signs.escape or quote
+        return f"{quote}{text.replace(quote, escape + quote)}{quote}"

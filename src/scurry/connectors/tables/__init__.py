@@ -1,0 +1,1 @@
+"""Sources and sinks of tables: connectors whose records are Arrow columns with kinds of changes."""
