@@ -125,7 +125,7 @@ def dump(known: list[Module]) -> list[Module]:
     """List what PyFlink offers, taking the status and reason of every entry already known."""
     before = {(module.name, entry.name): entry for module in known for entry in module.entries}
     modules = []
-    for package in ("pyflink.common", "pyflink.datastream"):
+    for package in ("pyflink.common", "pyflink.datastream", "pyflink.table"):
         for source in _modules_below(package):
             name = source.__name__.removeprefix("pyflink.")
             entries = tuple(
@@ -261,10 +261,12 @@ def resolve(module: str, entry: Entry, package: str = "scurry") -> tuple[bool, s
     owner: Any = import_if_present(f"{package}.{module}")
     *classes, last = entry.name.split(".")
     for name in classes:
+        if hasattr(type(owner), "__unavailable__"):
+            return False, ""
         owner = getattr(owner, name, None)
     if isinstance(owner, ModuleType):
         return _resolve_in_module(entry, getattr(owner, last, None), package)
-    if not inspect.isclass(owner):
+    if not inspect.isclass(owner) or hasattr(type(owner), "__unavailable__"):
         return False, ""
     if last == "__init__":
         if hasattr(owner.__init__, "__unavailable__"):
@@ -278,6 +280,8 @@ def _resolve_in_module(entry: Entry, value: Any, package: str) -> tuple[bool, st
         return False, ""
     if entry.kind == "function":
         return _compare_call(entry, inspect.signature(value))
+    if hasattr(type(value), "__unavailable__"):
+        return False, type(value).__unavailable__
     if entry.kind == "export":
         home, _, name = entry.of.rpartition(".")
         defined = getattr(import_if_present(f"{package}.{home}"), name, value)
@@ -406,8 +410,8 @@ INTRODUCTION = """\
 # PyFlink compatibility
 
 A PyFlink program becomes a Scurry program when `pyflink` becomes `scurry` in its imports. This page
-says how far that holds: it lists every public name of `pyflink.common` and `pyflink.datastream`, as
-PyFlink 2.3 defines them, and what Scurry makes of it.
+says how far that holds: it lists every public name of `pyflink.common`, `pyflink.datastream` and
+`pyflink.table`, as PyFlink 2.3 defines them, and what Scurry makes of it.
 
 | status | meaning |
 |---|---|
@@ -445,16 +449,19 @@ def _left(modules: list[Module]) -> str:
     """How many names there are, and how many are left."""
     statuses = [entry.status for module in modules for entry in module.entries]
     missing = [
-        entry
+        (module, entry)
         for module in modules
         for entry in module.entries
         if entry.status != SUPPORTED and "." not in entry.name
     ]
+    planned = sum(entry.status == NOTIMPL for _, entry in missing)
     return (
         f"Of {len(statuses)} names {statuses.count(SUPPORTED)} are supported. "
-        f"{statuses.count(NOTIMPL)} are still to come and {statuses.count(NEVER)} never will; of "
-        f"both, {len(missing)} are names that a program could import; the others are members of "
-        "these, or of classes that are there."
+        f"{statuses.count(NOTIMPL)} are still to come and {statuses.count(NEVER)} never will. Of "
+        f"those to come, {planned} are classes of planned connectors: they can be imported, and "
+        "whoever uses one is told what to do meanwhile. Of those that never will, "
+        f"{len(missing) - planned} are names of modules, inner parts that no program imports. The "
+        "others are members of these, or of classes that are there."
     )
 
 

@@ -1,0 +1,178 @@
+"""Plan nodes that read and write tables behind connectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from scurry.common.changelog import ChangelogMode
+from scurry.common.errors import ScurryError, TypeMismatchError
+from scurry.common.options import tables
+from scurry.functions.source import Json, Source, SourceBatch, SourceEnumerator
+from scurry.plan import nodes
+from scurry.plan.node import Node as PlanNode
+from scurry.plan.relational import Calc
+from scurry.planner.catalog import ScanRequest
+from scurry.table.catalog.resolved_schema import ResolvedSchema
+from scurry.table.factories import (
+    ScanSource,
+    TableContext,
+    TableSink,
+    factory_of,
+    make_sink,
+    make_source,
+)
+from scurry.table.lookup_access import make_lookup
+
+__all__ = ["ConnectorAccess", "ProjectedSource"]
+
+
+class ConnectorAccess:
+    """Makes the nodes of one table; connectors are made when they are first needed."""
+
+    def __init__(self, context: TableContext) -> None:
+        self._context = context
+        self._source: ScanSource | None = None
+        self._sink: TableSink | None = None
+
+    def scan_mode(self) -> ChangelogMode:
+        """Which changes the table gives; a table that cannot be read gives none."""
+        made = self._maybe_source()
+        return ChangelogMode.INSERT_ONLY if made is None else made.changelog
+
+    def sink_mode(self) -> ChangelogMode:
+        """Which changes the table takes; found out when it is written."""
+        try:
+            return self._made_sink().changelog
+        except ScurryError:
+            return ChangelogMode.RETRACT
+
+    def bounded(self) -> bool:
+        """Whether the table has an end."""
+        made = self._maybe_source()
+        return True if made is None else made.bounded
+
+    def _maybe_source(self) -> ScanSource | None:
+        """The source, None if the table cannot be read: whoever reads it is told why."""
+        try:
+            return self._made_source()
+        except ScurryError:
+            return None
+
+    def _made_source(self) -> ScanSource:
+        if self._source is None:
+            self._source = make_source(self._context)
+        return self._source
+
+    def _made_sink(self) -> TableSink:
+        if self._sink is None:
+            self._sink = make_sink(self._context)
+        return self._sink
+
+    def scan(self, request: ScanRequest) -> PlanNode:
+        """A source of just the columns of the request, cast to their types."""
+        wanted = [column.name for column in request.columns]
+        made = self._made_source()
+        if factory_of(self._context).projects(self._context):
+            made = make_source(self._narrowed(wanted))
+        schema = pa.schema([(one.name, one.type.arrow_type()) for one in request.columns])
+        source: Source = made.source
+        if source.relation is None or not source.relation.equals(schema):
+            source = ProjectedSource(source, made.row_type.field_names(), schema)
+        return nodes.Source(name=f"Source: {self._context.name}", source=source)
+
+    def _narrowed(self, wanted: Sequence[str]) -> TableContext:
+        schema = self._context.schema
+        kept = tuple(column for column in schema.columns if column.name in wanted)
+        return replace(self._context, schema=ResolvedSchema(kept))
+
+    def lookup(self, request: ScanRequest, keys: tuple[str, ...]) -> Any | None:
+        """What finds rows by key, None if the connector cannot."""
+        names = [column.name for column in request.columns]
+        schema = pa.schema([(one.name, one.type.arrow_type()) for one in request.columns])
+        return make_lookup(self._context, names, schema, keys)
+
+    def sink(self, source: PlanNode, mode: ChangelogMode) -> PlanNode:
+        """The node that writes, behind one that looks after NOT NULL columns."""
+        made = self._made_sink()
+        names = [f"Sink: {self._context.name}", f"ConstraintEnforcer: {self._context.name}"]
+        needed = [at for at, field in enumerate(made.row_type) if not field.data_type.is_nullable]
+        if needed:
+            schema = source.schema
+            assert schema is not None
+            drop = tables.NOT_NULL_ENFORCER.read(self._context.configuration) == "DROP"
+            check = NotNull(needed, made.row_type.field_names(), self._context.name, drop)
+            source = Calc(
+                name=names[1], inputs=(source,), columns=schema, mode=mode, condition=check
+            )
+        return nodes.Sink(
+            name=names[0], inputs=(source,), sink=made.sink, parallelism=made.parallelism
+        )
+
+
+class NotNull:
+    """Whether rows have values where they must; either they are dropped, or the job ends."""
+
+    def __init__(self, places: Sequence[int], names: Sequence[str], table: str, drop: bool) -> None:
+        self._places = tuple(places)
+        self._names = tuple(names)
+        self._table = table
+        self._drop = drop
+
+    def __call__(self, columns: pa.RecordBatch, context: Any) -> pa.Array:
+        whole = np.ones(columns.num_rows, dtype=bool)
+        for place in self._places:
+            column = columns.column(place)
+            if not column.null_count:
+                continue
+            if not self._drop:
+                raise TypeMismatchError(
+                    f"the column {self._names[place]!r} of {self._table} is NOT NULL, and a row "
+                    "has no value for it. Leave such rows out of the query, or set "
+                    f"'{tables.NOT_NULL_ENFORCER.key}' to 'DROP'"
+                )
+            whole &= column.is_valid().to_numpy(zero_copy_only=False)
+        return pa.array(whole)
+
+
+class ProjectedSource(Source):
+    """Some columns of another source, in another order, cast to their declared types."""
+
+    columnar = True
+
+    def __init__(self, inner: Source, names: Sequence[str], schema: pa.Schema) -> None:
+        self._inner = inner
+        self._places = [list(names).index(name) for name in schema.names]
+        self.relation = schema
+        self.bounded = inner.bounded
+        self.max_tasks = inner.max_tasks
+        self.changelog = inner.changelog
+        self.side_outputs = inner.side_outputs
+
+    @property
+    def position_form(self) -> str:
+        return self._inner.position_form
+
+    def enumerator(self, parallelism: int) -> SourceEnumerator:
+        return self._inner.enumerator(parallelism)
+
+    def read(self, what: Json) -> Iterator[SourceBatch]:
+        assert self.relation is not None
+        for batch in self._inner.read(what):
+            assert batch.columns is not None
+            arrays = [
+                batch.columns.column(place).cast(field.type)
+                for place, field in zip(self._places, self.relation, strict=True)
+            ]
+            if arrays:
+                batch.columns = pa.RecordBatch.from_arrays(arrays, schema=self.relation)
+            else:
+                batch.columns = batch.columns.select([])
+            yield batch
+
+    def __repr__(self) -> str:
+        return repr(self._inner)

@@ -1,0 +1,117 @@
+"""What all expressions of the Table API share: the syntax tree behind them.
+
+An expression is built by calling methods, and what it builds are the very nodes that the SQL parser
+makes of a text (:mod:`scurry.sql.ast`), so that one binder serves both. Where a text has a
+position, a node has the file and line of the Python code that made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from scurry.common.errors import ProgramError
+from scurry.common.spans import SourceText, Span
+from scurry.datastream.transformation import caller
+from scurry.sql import ast
+
+if TYPE_CHECKING:
+    from scurry.table.expression import Expression
+
+
+def here() -> Span:
+    """The place in the user's program that is running now."""
+    return Span(SourceText("", caller()), 0, 0)
+
+
+def name_of(*parts: str) -> ast.Name:
+    """A name as the parser would read it."""
+    span = here()
+    return ast.Name(tuple(ast.Identifier(part, span=span) for part in parts), span=span)
+
+
+class ExpressionCore:
+    """Holds the node, the names given with ``alias``, and the order given with ``asc``/``desc``."""
+
+    def __init__(
+        self,
+        node: ast.Expression,
+        names: tuple[str, ...] = (),
+        descending: bool | None = None,
+    ) -> None:
+        self._node = node
+        self._names = names
+        self._descending = descending
+
+    @property
+    def node(self) -> ast.Expression:
+        """The syntax tree."""
+        return self._node
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names given with ``alias``."""
+        return self._names
+
+    @property
+    def descending(self) -> bool | None:
+        """The order given with ``asc`` or ``desc``, None if none was."""
+        return self._descending
+
+    def _make(self, node: ast.Expression) -> Expression:
+        from scurry.table.expression import Expression
+
+        return Expression(node)
+
+    def _function(self, name: str, *arguments: Any) -> Expression:
+        """A call of a built-in function; trailing arguments that are None were left out."""
+        given = list(arguments)
+        while given and given[-1] is None:
+            given.pop()
+        nodes = tuple(to_node(argument) for argument in given)
+        return self._make(ast.FunctionCall(name_of(name), nodes, span=here()))
+
+    def _call(self, name: str, *arguments: Any) -> Expression:
+        """A call of a built-in function whose first argument this is."""
+        return self._function(name, self, *arguments)
+
+    def _trim(self, where: str, character: Any) -> Expression:
+        what = ast.StringLiteral(" ", span=here()) if character is None else to_node(character)
+        side = ast.Word(where, span=here())
+        call = ast.FunctionCall(name_of("TRIM"), (side, self._node, what), span=here())
+        return self._make(call)
+
+    def _distinct(self) -> Expression:
+        if not isinstance(self._node, ast.FunctionCall):
+            raise ProgramError(
+                f"distinct belongs behind an aggregate, as in col('a').count.distinct, and not "
+                f"behind {self}."
+            )
+        return self._make(replace(self._node, quantifier="DISTINCT"))
+
+    def __iter__(self) -> Iterator[Any]:
+        raise TypeError(f"{self} is an expression, which has no elements to go through.")
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            f"{self} has no truth value while a query is built: write & for and, | for or, ~ for "
+            "not, and put comparisons in parentheses."
+        )
+
+
+def to_node(value: Any) -> ast.Expression:
+    """The node of an expression, or of a Python value within one."""
+    from scurry.table.table import Table
+
+    if isinstance(value, ExpressionCore):
+        if value.names:
+            raise ProgramError(
+                f"{value} has an alias, which belongs at the outside of an expression only."
+            )
+        return value.node
+    if isinstance(value, Table):
+        raise ProgramError("A table cannot stand within an expression; in_ takes one.")
+    if value is None:
+        return ast.NullLiteral(span=here())
+    return ast.Constant(value, span=here())

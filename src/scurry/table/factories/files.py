@@ -1,0 +1,162 @@
+"""The connector ``filesystem``: files below a directory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scurry.common.changelog import ChangelogMode
+from scurry.common.data_types import RowType
+from scurry.common.options.option import Option
+from scurry.connectors.files.buckets import BucketAssigner
+from scurry.connectors.files.columnar_writers import ParquetBulkWriters
+from scurry.connectors.files.formats import FileFormat
+from scurry.connectors.files.rolling import RollingPolicy
+from scurry.connectors.files.sink import FileSink, FileSinkBuilder
+from scurry.connectors.tables.file_rows import (
+    DEFAULT_PARTITION,
+    METADATA,
+    AvroRowFiles,
+    FileRows,
+    PartitionBuckets,
+    RowLines,
+    RowSegments,
+    parquet_rows,
+)
+from scurry.table.factories.contract import (
+    ConnectorFactory,
+    ScanSource,
+    TableContext,
+    TableOption,
+    TableSink,
+    optional,
+)
+from scurry.table.factories.formats import format_of
+from scurry.table.factories.simple import SINK_PARALLELISM, parallelism_of
+
+__all__ = ["FilesystemFactory"]
+
+_PATH: Option[str] = Option("path", "string", "", "The directory, or a single file to read.")
+_FORMAT: Option[str] = Option(
+    "format", "string", "", "The format of the files: json, csv, raw, avro, debezium-json, parquet."
+)
+_MONITOR: Option[int | None] = Option(
+    "source.monitor-interval",
+    "duration",
+    None,
+    "How often to look for new files; without it the table ends with the files that are there.",
+)
+_SIZE: Option[int] = Option(
+    "sink.rolling-policy.file-size", "memory", 128 << 20, "How large a file grows before the next."
+)
+_AGE: Option[int] = Option(
+    "sink.rolling-policy.rollover-interval", "duration", 1_800_000, "How long a file is written to."
+)
+_CHECK: Option[int] = Option(
+    "sink.rolling-policy.check-interval", "duration", 60_000, "How often age is looked at."
+)
+_DEFAULT: Option[str] = Option(
+    "partition.default-name", "string", DEFAULT_PARTITION, "The partition of rows without a value."
+)
+_TAKEN = tuple(
+    Option(key, "string", "", "Taken, and without effect.", effective=False)
+    for key in (
+        "source.path.regex-pattern",
+        "source.report-statistics",
+        "sink.shuffle-by-partition.enable",
+        "auto-compaction",
+        "compaction.file-size",
+        "compaction.parallelism",
+    )
+)
+
+
+class FilesystemFactory(ConnectorFactory):
+    """Files below a directory."""
+
+    identifier = "filesystem"
+    doc = "Files below a directory, partitioned or not; written exactly once."
+    options = (
+        TableOption(_PATH, required=True),
+        TableOption(_FORMAT, required=True),
+        *optional(_MONITOR, _SIZE, _AGE, _CHECK, _DEFAULT, SINK_PARALLELISM, *_TAKEN),
+    )
+    readable = METADATA
+    format_options = ("format",)
+
+    def __repr__(self) -> str:
+        return self.identifier
+
+    def projects(self, context: TableContext) -> bool:
+        return context.read(_FORMAT) in ("json", "parquet", "avro") and not context.partition_keys
+
+    def source(self, context: TableContext) -> ScanSource:
+        held, row_type = self._file_columns(context)
+        form, changelog = self._reading(context, held)
+        metadata = [one.metadata_key or one.name for one in context.metadata]
+        source = FileRows(
+            form,
+            context.read(_PATH),
+            row_type,
+            context.partition_keys,
+            metadata,
+            context.read(_MONITOR),
+            changelog,
+        )
+        return ScanSource(source, row_type, changelog)
+
+    def _file_columns(self, context: TableContext) -> tuple[RowType, RowType]:
+        """The columns that are in files, and those of the source."""
+        physical = context.physical
+        held = RowType([one for one in physical if one.name not in context.partition_keys])
+        known = [(one.name, METADATA[one.metadata_key or one.name]) for one in context.metadata]
+        whole = physical
+        for name, data_type in known:
+            whole = whole.add(name, data_type)
+        return held, whole
+
+    def _reading(self, context: TableContext, held: RowType) -> tuple[FileFormat, ChangelogMode]:
+        name = context.read(_FORMAT)
+        if name == "parquet":
+            return parquet_rows(held), ChangelogMode.INSERT_ONLY
+        factory, settings = format_of(context, "format")
+        if name == "avro":
+            return AvroRowFiles(held), ChangelogMode.INSERT_ONLY
+        decoding = factory.decoding(held, settings)
+        return RowLines(decoding), decoding.changelog
+
+    def sink(self, context: TableContext) -> TableSink:
+        row_type = context.schema.to_sink_row_data_type()
+        held = RowType([one for one in row_type if one.name not in context.partition_keys])
+        assigner = BucketAssigner.base_path_bucket_assigner()
+        if context.partition_keys:
+            assigner = PartitionBuckets(context.partition_keys, context.read(_DEFAULT))
+        segments = self._writing(context, held)
+        policy: RollingPolicy = RollingPolicy.default_rolling_policy(
+            context.read(_SIZE), context.read(_AGE)
+        )
+        if context.read(_FORMAT) in ("parquet", "avro"):
+            policy = RollingPolicy.on_checkpoint_rolling_policy()
+        builder = FileSinkBuilder(context.read(_PATH), segments, policy, FileSink)
+        built = builder.with_bucket_assigner(assigner)
+        sink = built.with_bucket_check_interval(context.read(_CHECK)).build()
+        parallelism = parallelism_of(context)
+        sink.insertions_only = True
+        return TableSink(sink, row_type, ChangelogMode.INSERT_ONLY, parallelism=parallelism)
+
+    def _writing(self, context: TableContext, held: RowType) -> RowSegments:
+        names = held.field_names()
+        if context.read(_FORMAT) == "parquet":
+            factory: Any = ParquetBulkWriters.for_row_type()
+            return RowSegments(names, None, factory)
+        factory, settings = format_of(context, "format")
+        encoding = factory.encoding(held, settings)
+        if encoding.changelog is not ChangelogMode.INSERT_ONLY:
+            raise context.refuse(
+                f"files of the format {factory.identifier!r} can be read and not be written; take "
+                "the connector 'kafka' for changelogs."
+            )
+        if factory.identifier == "avro":
+            from scurry.connectors.tables.avro_segments import AvroSegments
+
+            return RowSegments(names, None, AvroSegments(held))
+        return RowSegments(names, encoding)

@@ -1,0 +1,314 @@
+"""SHOW and DESCRIBE."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from scurry.common.data_types import DataType, DataTypes
+from scurry.common.errors import NotSupportedError, ProgramError
+from scurry.common.spans import located
+from scurry.sql import ast
+from scurry.table.catalog.names import quoted
+from scurry.table.catalog.objects import CatalogTable, CatalogView
+from scurry.table.catalogs import FoundTable
+from scurry.table.schema import UnresolvedColumn, UnresolvedPhysicalColumn
+from scurry.table.session_catalog import InlineView
+from scurry.table.statements.alterations import partition_spec
+from scurry.table.statements.results import filtered, listing, of_text
+from scurry.table.table_result import TableResult
+
+if TYPE_CHECKING:
+    from scurry.table.table_environment import TableEnvironment
+
+__all__ = ["describe", "show"]
+
+Shows = Callable[["TableEnvironment", ast.Show], TableResult]
+
+
+def show(environment: TableEnvironment, statement: ast.Show) -> TableResult:
+    """SHOW of anything."""
+    shows = _SHOWS.get(statement.subject)
+    if shows is None:
+        raise NotSupportedError(
+            located(
+                f"SHOW {statement.subject} is not executed",
+                statement.span,
+                f"What can be shown: {', '.join(_SHOWS)}.",
+            )
+        )
+    return shows(environment, statement)
+
+
+def _names(column: str, statement: ast.Show, names: Any) -> TableResult:
+    return listing([column], [[name] for name in filtered(names, statement.like)])
+
+
+def _place(environment: TableEnvironment, statement: ast.Show) -> tuple[str, str]:
+    scope = () if statement.scope is None else statement.scope.names
+    return environment.catalogs.database_names(scope)
+
+
+def _tables(environment: TableEnvironment, statement: ast.Show) -> TableResult:
+    found = environment.catalogs.list_tables(*_place(environment, statement))
+    return _names("table name", statement, found)
+
+
+def _views(environment: TableEnvironment, statement: ast.Show) -> TableResult:
+    found = environment.catalogs.list_views(*_place(environment, statement))
+    return _names("view name", statement, found)
+
+
+def _databases(environment: TableEnvironment, statement: ast.Show) -> TableResult:
+    catalogs = environment.catalogs
+    scope = None if statement.scope is None else statement.scope.names[-1]
+    catalog = catalogs.catalog(scope or catalogs.database_names(())[0])
+    return _names("database name", statement, sorted(catalog.list_databases()))
+
+
+def _catalogs(environment: TableEnvironment, statement: ast.Show) -> TableResult:
+    return _names("catalog name", statement, environment.list_catalogs())
+
+
+def _functions(environment: TableEnvironment, statement: ast.Show) -> TableResult:
+    return _names("function name", statement, environment.list_functions())
+
+
+def _user_functions(environment: TableEnvironment, statement: ast.Show) -> TableResult:
+    return _names("function name", statement, environment.list_user_defined_functions())
+
+
+def _modules(environment: TableEnvironment, statement: ast.Show) -> TableResult:
+    return _names("module name", statement, environment.list_modules())
+
+
+def _full_modules(environment: TableEnvironment, statement: ast.Show) -> TableResult:
+    rows = [(entry.name(), entry.used()) for entry in environment.list_full_modules()]
+    types = [DataTypes.STRING(), DataTypes.BOOLEAN()]
+    return listing(["module name", "used"], rows, types)
+
+
+def _current_catalog(environment: TableEnvironment, statement: ast.Show) -> TableResult:
+    return listing(["current catalog name"], [[environment.get_current_catalog()]])
+
+
+def _current_database(environment: TableEnvironment, statement: ast.Show) -> TableResult:
+    return listing(["current database name"], [[environment.get_current_database()]])
+
+
+def _columns(environment: TableEnvironment, statement: ast.Show) -> TableResult:
+    assert statement.name is not None
+    rows = column_rows(environment, _found(environment, statement.name))
+    kept = set(filtered([row[0] for row in rows], statement.like))
+    return _described([row for row in rows if row[0] in kept])
+
+
+def _partitions(environment: TableEnvironment, statement: ast.Show) -> TableResult:
+    assert statement.name is not None
+    found = _found(environment, statement.name)
+    catalog = environment.catalogs.catalog(found.identifier.catalog_name)
+    spec = partition_spec(statement.partition) if statement.partition else None
+    parts = catalog.list_partitions(found.identifier.to_object_path(), spec)
+    texts = ["/".join(f"{k}={v}" for k, v in one.get_partition_spec().items()) for one in parts]
+    return listing(["partition name"], [[text] for text in texts])
+
+
+def _create_table(environment: TableEnvironment, statement: ast.Show) -> TableResult:
+    assert statement.name is not None
+    found = _found(environment, statement.name)
+    if not isinstance(found.table, CatalogTable):
+        raise ProgramError(
+            located(f"{statement.name} is a view", statement.span, "Write SHOW CREATE VIEW.")
+        )
+    return of_text(create_table_text(found))
+
+
+def create_table_text(found: FoundTable) -> str:
+    """The statement that makes a table."""
+    table = found.table
+    assert isinstance(table, CatalogTable)
+    temporary = "TEMPORARY " if found.temporary else ""
+    comment = "" if table.comment is None else f"COMMENT {_literal(table.comment)}\n"
+    keys = ", ".join(map(quoted, table.partition_keys))
+    partitioned = f"PARTITIONED BY ({keys})\n" if keys else ""
+    options = ",\n  ".join(f"{_literal(k)} = {_literal(v)}" for k, v in table.options.items())
+    return (
+        f"CREATE {temporary}TABLE {found.identifier.as_serializable_string()} {table.schema}\n"
+        f"{comment}{partitioned}WITH (\n  {options}\n)\n"
+    )
+
+
+def _create_view(environment: TableEnvironment, statement: ast.Show) -> TableResult:
+    assert statement.name is not None
+    found = _found(environment, statement.name)
+    view = found.table
+    if not isinstance(view, CatalogView):
+        raise ProgramError(
+            located(f"{statement.name} is a table", statement.span, "Write SHOW CREATE TABLE.")
+        )
+    if isinstance(view, InlineView):
+        raise ProgramError(
+            located(f"The view {statement.name} was made by a program", statement.span)
+        )
+    temporary = "TEMPORARY " if found.temporary else ""
+    names = ",\n  ".join(quoted(column.name) for column in view.schema.columns)
+    name = found.identifier.as_serializable_string()
+    text = f"CREATE {temporary}VIEW {name} (\n  {names}\n)\nAS {view.expanded_query}\n"
+    return of_text(text)
+
+
+def _create_catalog(environment: TableEnvironment, statement: ast.Show) -> TableResult:
+    assert statement.name is not None
+    name = statement.name.names[-1]
+    options = environment.catalogs.catalog_options(name) or {"type": "generic_in_memory"}
+    pairs = ",\n  ".join(f"{_literal(k)} = {_literal(v)}" for k, v in options.items())
+    return of_text(f"CREATE CATALOG {quoted(name)} WITH (\n  {pairs}\n)\n")
+
+
+def _jobs(environment: TableEnvironment, statement: ast.Show) -> TableResult:
+    rows = [
+        (
+            str(job.client.get_job_id()),
+            job.name,
+            job.client.get_job_status().result().name,
+            job.started_ms,
+        )
+        for job in environment.jobs.started
+    ]
+    types = [*[DataTypes.STRING()] * 3, DataTypes.BIGINT()]
+    return listing(["job id", "job name", "status", "start time"], rows, types)
+
+
+def _nothing(column: str) -> Shows:
+    return lambda environment, statement: listing([column], [])
+
+
+_SHOWS: dict[str, Shows] = {
+    "TABLES": _tables,
+    "VIEWS": _views,
+    "DATABASES": _databases,
+    "CATALOGS": _catalogs,
+    "FUNCTIONS": _functions,
+    "USER FUNCTIONS": _user_functions,
+    "MODULES": _modules,
+    "FULL MODULES": _full_modules,
+    "CURRENT CATALOG": _current_catalog,
+    "CURRENT DATABASE": _current_database,
+    "COLUMNS": _columns,
+    "PARTITIONS": _partitions,
+    "CREATE TABLE": _create_table,
+    "CREATE VIEW": _create_view,
+    "CREATE CATALOG": _create_catalog,
+    "JOBS": _jobs,
+    "JARS": _nothing("jars"),
+    "PROCEDURES": _nothing("procedure name"),
+    "MODELS": _nothing("model name"),
+    "MATERIALIZED TABLES": _nothing("materialized table name"),
+}
+
+
+def describe(environment: TableEnvironment, statement: ast.Describe) -> TableResult:
+    """DESCRIBE of a table, a database, a catalog, a function or a job."""
+    catalogs = environment.catalogs
+    if statement.kind == "TABLE":
+        return _described(column_rows(environment, _found(environment, statement.name)))
+    if statement.kind == "DATABASE":
+        catalog, name = catalogs.database_names(statement.name.names)
+        database = catalogs.catalog(catalog).get_database(name)
+        rows = [("name", name), ("comment", database.get_comment())]
+        if statement.extended:
+            rows.append(("properties", str(database.get_properties())))
+        return listing(["info name", "info value"], rows)
+    if statement.kind == "CATALOG":
+        name = statement.name.names[-1]
+        options = catalogs.catalog_options(name) or {"type": "generic_in_memory"}
+        rows = [("name", name), ("type", options.get("type", "")), ("comment", "")]
+        if statement.extended:
+            rows += [(f"option:{key}", value) for key, value in options.items()]
+        return listing(["info name", "info value"], rows)
+    if statement.kind == "FUNCTION":
+        return _describe_function(environment, statement)
+    if statement.kind == "JOB":
+        return _describe_job(environment, statement)
+    raise NotSupportedError(located(f"DESCRIBE {statement.kind} is not executed", statement.span))
+
+
+def _describe_function(environment: TableEnvironment, statement: ast.Describe) -> TableResult:
+    from scurry.functions.builtin import find
+
+    names = statement.name.names
+    found = environment.catalogs.find_function(names)
+    built_in = find(names[-1]) if found is None and len(names) == 1 else None
+    if found is None and built_in is None:
+        raise ProgramError(located(f"There is no function {statement.name}", statement.span))
+    rows = [
+        ("is system function", str(found is None).lower()),
+        ("name", names[-1]),
+        ("language", "PYTHON"),
+    ]
+    if found is not None:
+        rows.append(("kind", str(getattr(found, "kind", "scalar")).upper()))
+    return listing(["info name", "info value"], rows)
+
+
+def _describe_job(environment: TableEnvironment, statement: ast.Describe) -> TableResult:
+    wanted = statement.name.names[-1]
+    for job in environment.jobs.started:
+        if str(job.client.get_job_id()) == wanted:
+            status = job.client.get_job_status().result().name
+            rows = [(wanted, job.name, status, job.started_ms)]
+            types = [*[DataTypes.STRING()] * 3, DataTypes.BIGINT()]
+            return listing(["job id", "job name", "status", "start time"], rows, types)
+    raise ProgramError(located(f"There is no job {wanted!r}", statement.span, "SHOW JOBS."))
+
+
+def _found(environment: TableEnvironment, name: ast.Name) -> FoundTable:
+    return environment.catalogs.table(name.names)
+
+
+def _described(rows: list[list[Any]]) -> TableResult:
+    names = ["name", "type", "null", "key", "extras", "watermark"]
+    text = DataTypes.STRING()
+    types: list[DataType] = [text, text, DataTypes.BOOLEAN(), text, text, text]
+    if any(row[6] is not None for row in rows):
+        return listing([*names, "comment"], rows, [*types, DataTypes.STRING()])
+    return listing(names, [row[:6] for row in rows], types)
+
+
+def column_rows(environment: TableEnvironment, found: FoundTable) -> list[list[Any]]:
+    """What DESCRIBE says of each column: name, type, whether it may be NULL, key, extras,
+    watermark, comment; nothing is an empty text."""
+    node = environment.from_path(found.identifier.as_serializable_string()).relation
+    schema = found.table.schema
+    declared: dict[str, UnresolvedColumn] = {one.name: one for one in schema.columns}
+    key = () if schema.primary_key is None else schema.primary_key.columns
+    marks = {mark.column: str(mark.expression) for mark in schema.watermarks}
+    rows = []
+    for column in node.columns:
+        own = declared.get(column.name)
+        extras = ""
+        if own is not None and not isinstance(own, UnresolvedPhysicalColumn):
+            extras = _extras(own)
+        rows.append(
+            [
+                column.name,
+                column.type.describe(),
+                column.type.is_nullable,
+                f"PRI({', '.join(key)})" if column.name in key else "",
+                extras,
+                marks.get(column.name, ""),
+                None if own is None else own.comment,
+            ]
+        )
+    return rows
+
+
+def _extras(column: Any) -> str:
+    if hasattr(column, "expression"):
+        return f"AS {column.expression}"
+    source = "" if column.key is None else f" FROM '{column.key}'"
+    return f"METADATA{source}{' VIRTUAL' if column.virtual else ''}"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,241 @@
+"""Tables and DataStreams in one program."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from scurry.common.changelog import ChangelogMode as Mode
+from scurry.common.data_types import RowType, data_type_from_arrow
+from scurry.common.errors import ProgramError
+from scurry.common.row_types import CompositeTypeInfo
+from scurry.common.type_information import TypeInformation
+from scurry.common.types import Row, RowKind
+from scurry.connectors.tables.external_values import row_converter
+from scurry.datastream.plain_stream import DataStream
+from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
+from scurry.plan.node import Node as PlanNode
+from scurry.plan.node import schema_of as stream_schema
+from scurry.plan.relational import StreamColumns
+from scurry.planner.catalog import ScanRequest
+from scurry.planner.time_attributes import as_rowtime
+from scurry.table.changelog_mode import ChangelogMode
+from scurry.table.environment_settings import EnvironmentSettings
+from scurry.table.jobs import StreamAccess
+from scurry.table.schema import Schema, UnresolvedPhysicalColumn
+from scurry.table.session_catalog import InlineTable, as_type
+from scurry.table.stream_types import stream_type
+from scurry.table.table import Table
+from scurry.table.table_config import TableConfig
+from scurry.table.table_environment import TableEnvironment
+
+__all__ = ["StreamTableEnvironment"]
+
+
+class StreamTableEnvironment(TableEnvironment):
+    """A table environment on a StreamExecutionEnvironment of the program's."""
+
+    @staticmethod
+    def create(  # type: ignore[override]
+        stream_execution_environment: StreamExecutionEnvironment | None = None,
+        environment_settings: EnvironmentSettings | None = None,
+    ) -> StreamTableEnvironment:
+        """An environment whose jobs are built and run in the stream environment."""
+        stream = stream_execution_environment
+        if stream is None:
+            stream = StreamExecutionEnvironment.get_execution_environment()
+        if not isinstance(stream, StreamExecutionEnvironment):
+            raise ProgramError(
+                f"StreamTableEnvironment.create takes a StreamExecutionEnvironment, got {stream!r}."
+            )
+        settings = environment_settings or EnvironmentSettings.in_streaming_mode()
+        return StreamTableEnvironment(settings, stream)
+
+    def get_config(self) -> TableConfig:
+        """Settings that count from the next statement on."""
+        return self._config
+
+    def from_data_stream(self, data_stream: DataStream, *fields_or_schema: Any) -> Table:
+        """A table of a stream's elements, each a row that is added. A Schema may declare computed
+        columns, a rowtime (``column_by_metadata("ts", type, "rowtime")``), a watermark
+        (``SOURCE_WATERMARK()`` for that of the stream) and a key."""
+        schema = self._schema_argument("from_data_stream", data_stream, fields_or_schema)
+        return self._from_stream(data_stream, schema, Mode.INSERT_ONLY)
+
+    def from_changelog_stream(
+        self,
+        data_stream: DataStream,
+        schema: Schema | None = None,
+        changelog_mode: ChangelogMode | None = None,
+    ) -> Table:
+        """A table of a stream of Rows, whose kinds say what they do to it."""
+        mode = Mode.RETRACT
+        if changelog_mode is not None and not changelog_mode.contains(RowKind.UPDATE_BEFORE):
+            mode = Mode.UPSERT if changelog_mode.contains(RowKind.DELETE) else Mode.INSERT_ONLY
+        if mode is Mode.UPSERT and (schema is None or schema.primary_key is None):
+            raise ProgramError(
+                "from_changelog_stream: a changelog of upserts needs a Schema with primary_key(...)"
+            )
+        return self._from_stream(data_stream, schema, mode)
+
+    def create_temporary_view(self, view_path: str, table_or_data_stream: Any, *args: Any) -> None:
+        """Give a Table, or a DataStream with perhaps a Schema, a name."""
+        if isinstance(table_or_data_stream, DataStream):
+            table_or_data_stream = self.from_data_stream(table_or_data_stream, *args)
+        super().create_temporary_view(view_path, table_or_data_stream)
+
+    def to_data_stream(self, table: Table) -> DataStream:
+        """The rows of a table that only grows, as a stream of Rows."""
+        step = self.jobs.relation_step(table.relation)
+        return self._stream(table, step)
+
+    def to_changelog_stream(
+        self,
+        table: Table,
+        target_schema: Schema | None = None,
+        changelog_mode: ChangelogMode | None = None,
+    ) -> DataStream:
+        """The changes of a table, as a stream of Rows with their kinds."""
+        if target_schema is not None:
+            table = self._cast_to(table, target_schema)
+        step = self.jobs.relation_step(table.relation)
+        stream = self._stream(table, step)
+        if changelog_mode is not None and not changelog_mode.contains(RowKind.UPDATE_BEFORE):
+            stream = stream.filter(_no_old_row)
+        return stream
+
+    def to_append_stream(self, table: Table, type_info: TypeInformation) -> DataStream:
+        """The rows of a table that only grows, as elements of that type."""
+        return self.to_data_stream(table).map(_as_type(type_info), output_type=type_info)
+
+    def to_retract_stream(self, table: Table, type_info: TypeInformation) -> DataStream:
+        """The changes of a table as pairs: whether the row is added, and the row."""
+        return self.to_changelog_stream(table).map(_signed)
+
+    # --- helpers
+
+    def _schema_argument(self, method: str, stream: Any, given: tuple[Any, ...]) -> Schema | None:
+        if not isinstance(stream, DataStream):
+            raise ProgramError(f"{method} takes a DataStream, got {stream!r}.")
+        if not given:
+            return None
+        if len(given) == 1 and isinstance(given[0], Schema):
+            return given[0]
+        names = [str(getattr(one, "node", one)) for one in given]
+        row_type = _stream_type(method, stream)
+        if len(names) != len(row_type):
+            raise ProgramError(
+                f"{method}: {len(names)} names for {len(row_type)} columns: "
+                f"{row_type.field_names()}."
+            )
+        pairs = zip(names, row_type, strict=True)
+        return Schema(tuple(UnresolvedPhysicalColumn(n, f.data_type) for n, f in pairs))
+
+    def _from_stream(self, stream: DataStream, schema: Schema | None, mode: Mode) -> Table:
+        held = _stream_type("from_data_stream", stream)
+        known = dict(zip(held.field_names(), range(len(held)), strict=True))
+        columns = _columns(held, schema)
+        physical = [one for one in columns if isinstance(one, UnresolvedPhysicalColumn)]
+        by_name = all(one.name in known for one in physical)
+        places = {one.name: known[one.name] if by_name else at for at, one in enumerate(physical)}
+        whole = schema or Schema()
+        marks = whole.watermarks
+        of_stream = {
+            one.column for one in marks if "SOURCE_WATERMARK" in str(one.expression).upper()
+        }
+        marks = tuple(one for one in marks if one.column not in of_stream)
+        columns = [
+            replace(one, data_type=as_rowtime(as_type(one.data_type)))
+            if one.name in of_stream
+            else one
+            for one in columns
+        ]
+        schema = Schema(tuple(columns), marks, whole.primary_key)
+
+        def convert(node: PlanNode, request: ScanRequest) -> PlanNode:
+            return _projected(node, request, places, mode)
+
+        access = StreamAccess(stream._transformation, convert)
+        table = InlineTable(schema, access=access, mode=mode, bounded=False)
+        return self.from_path(self.add_unnamed(table).as_serializable_string())
+
+    def _cast_to(self, table: Table, schema: Schema) -> Table:
+        from scurry.table.expressions import col
+
+        fields = []
+        for column in schema.columns:
+            if isinstance(column, UnresolvedPhysicalColumn):
+                fields.append(col(column.name).cast(as_type(column.data_type)).alias(column.name))
+        return table.select(*fields)
+
+    def _stream(self, table: Table, step: Any) -> DataStream:
+        step.type_info = stream_type(table.row_type)
+        step.declared = step.type_info is not None
+        stream = DataStream(self.stream_environment, step)
+        if any(field.data_type.children for field in table.row_type):
+            return stream.map(_Nested(table.row_type))
+        return stream
+
+
+class _Nested:
+    """Rows whose nested values are Rows and dicts, not Arrow's forms of them."""
+
+    def __init__(self, row_type: RowType) -> None:
+        self._row_type = row_type
+
+    def __call__(self, row: Row) -> Row:
+        convert = row_converter(self._row_type)
+        made = convert(dict(zip(self._row_type.field_names(), row, strict=True)))
+        made.set_row_kind(row.get_row_kind())
+        return made
+
+
+def _no_old_row(row: Row) -> bool:
+    return row.get_row_kind() is not RowKind.UPDATE_BEFORE
+
+
+def _signed(row: Row) -> tuple[bool, Row]:
+    added = row.get_row_kind() in (RowKind.INSERT, RowKind.UPDATE_AFTER)
+    row.set_row_kind(RowKind.INSERT)
+    return added, row
+
+
+def _as_type(type_info: TypeInformation) -> Any:
+    if isinstance(type_info, CompositeTypeInfo):
+        return lambda row: type_info.build(tuple(row))
+    return lambda row: row[0]
+
+
+def _stream_type(method: str, stream: DataStream) -> RowType:
+    """The columns of a stream's elements, if their type is known."""
+    schema = stream_schema(stream._transformation.type_info)
+    if schema is None:
+        raise ProgramError(
+            f"{method}: the type of the stream's elements is not known, so nobody knows the "
+            "table's columns. Give output_type=Types.ROW_NAMED(...) in the step before."
+        )
+    names, types = schema.names, [data_type_from_arrow(kind) for kind in schema.types]
+    if names == ["value"]:
+        names = ["f0"]
+    return RowType.of(names, types)
+
+
+def _columns(held: RowType, schema: Schema | None) -> list[Any]:
+    declared = [] if schema is None else list(schema.columns)
+    if any(isinstance(one, UnresolvedPhysicalColumn) for one in declared):
+        return declared
+    physical = [UnresolvedPhysicalColumn(field.name, field.data_type) for field in held]
+    return [*physical, *declared]
+
+
+def _projected(
+    node: PlanNode, request: ScanRequest, places: dict[str, int], mode: Mode
+) -> PlanNode:
+    """The columns of a request, made of a stream's elements."""
+    schema = pa.schema([(one.name, one.type.arrow_type()) for one in request.columns])
+    picked = tuple(places.get(column.name) for column in request.columns)
+    return StreamColumns(
+        name="DataStream to table", inputs=(node,), columns=schema, mode=mode, places=picked
+    )

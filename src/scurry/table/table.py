@@ -1,0 +1,498 @@
+"""Tables of the Table API: each method adds a step to a query, and nothing runs yet.
+
+A step becomes the very query that SQL would have for it, over the table it was called on, and is
+bound at once, so that a wrong name or type is refused in the line that wrote it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from scurry.common.data_types import DataType, RowType
+from scurry.common.errors import ProgramError
+from scurry.functions.udfs import UserDefinedFunctionWrapper
+from scurry.sql import ast
+from scurry.sql.parser import parse_name
+from scurry.table.catalog.errors import nearest
+from scurry.table.catalog.resolved_schema import ResolvedSchema
+from scurry.table.column_expressions import expanded, names_in, select_item
+from scurry.table.explain_detail import ExplainDetail
+from scurry.table.expression import Expression
+from scurry.table.expression_core import here, to_node
+from scurry.table.expressions import call_function, col
+from scurry.table.relations import row_type_of
+from scurry.table.table_descriptor import TableDescriptor
+from scurry.table.table_result import TableResult
+from scurry.table.table_schema import TableSchema
+from scurry.table.window import GroupWindow, OverWindow
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from scurry.planner.algebra import Node
+    from scurry.table.grouped_tables import (
+        AggregatedTable,
+        FlatAggregateTable,
+        GroupedTable,
+        GroupWindowedTable,
+        OverWindowedTable,
+    )
+    from scurry.table.table_environment import TableEnvironment
+    from scurry.table.table_pipeline import TablePipeline
+
+__all__ = ["Table"]
+
+STAR = ast.SelectItem(ast.Star())
+
+
+class Table:
+    """A query that has a schema; made by a :class:`TableEnvironment`."""
+
+    def __init__(
+        self,
+        environment: TableEnvironment,
+        relation: Node | None = None,
+        query: ast.Query | None = None,
+    ) -> None:
+        """Either bound already, or a query that is bound when it is first needed."""
+        self._environment = environment
+        self._relation = relation
+        self._query = query
+        self._name: str | None = None
+
+    # --- what it is
+
+    @property
+    def relation(self) -> Node:
+        """The bound query."""
+        if self._relation is None:
+            assert self._query is not None
+            self._relation = self._environment.bind(self._query)
+        return self._relation
+
+    @property
+    def row_type(self) -> RowType:
+        """Names and types of the columns."""
+        return row_type_of(self.relation)
+
+    def __str__(self) -> str:
+        """A name under which SQL finds this table: ``env.sql_query(f"SELECT * FROM {table}")``."""
+        if self._name is None:
+            self._name = self._environment.name_table(self)
+        return self._name
+
+    def __getattr__(self, name: str) -> Expression:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name not in self.row_type.field_names():
+            raise AttributeError(
+                f"The table has no column {name!r}. {nearest(name, self.row_type.field_names())}"
+            )
+        return col(name)
+
+    def reference(self) -> ast.TableRef:
+        """The table as it stands after FROM."""
+        return ast.TableRef(parse_name(str(self)), span=here())
+
+    def as_query(self) -> ast.Query:
+        """The table as a query of its own."""
+        select = ast.Select((STAR,), self.reference(), span=here())
+        return ast.Query(select, span=here())
+
+    def get_schema(self) -> TableSchema:
+        """Names and types of the columns, in the older form."""
+        return TableSchema(self.row_type.field_names(), self.row_type.field_types())
+
+    def get_resolved_schema(self) -> ResolvedSchema:
+        """Names and types of the columns."""
+        return ResolvedSchema.physical(self.row_type.field_names(), self.row_type.field_types())
+
+    def print_schema(self) -> None:
+        """Write the schema to standard output."""
+        print(self.get_resolved_schema())
+
+    # --- rows and columns
+
+    def select(self, *fields: Expression) -> Table:
+        """The values of expressions: columns, computations, or aggregates of all rows."""
+        return self._selecting(self._items(fields))
+
+    def alias(self, field: str, *fields: str) -> Table:
+        """The same columns under other names, all or the first of them."""
+        names = self.row_type.field_names()
+        given = (field, *fields)
+        if len(given) > len(names) or not all(isinstance(one, str) and one for one in given):
+            raise ProgramError(
+                f"alias takes at most {len(names)} names for the columns {names}, got {given!r}."
+            )
+        renamed = [*given, *names[len(given) :]]
+        items = [col(old).alias(new) for old, new in zip(names, renamed, strict=True)]
+        return self.select(*items)
+
+    def filter(self, predicate: Expression) -> Table:
+        """The rows for which the predicate is true."""
+        condition = to_node(_expression("filter", predicate))
+        select = ast.Select((STAR,), self.reference(), condition, span=here())
+        return self._bound(select)
+
+    def where(self, predicate: Expression) -> Table:
+        """The same as :meth:`filter`."""
+        return self.filter(predicate)
+
+    def distinct(self) -> Table:
+        """Each row once."""
+        select = ast.Select((STAR,), self.reference(), quantifier="DISTINCT", span=here())
+        return self._bound(select)
+
+    def add_columns(self, *fields: Expression) -> Table:
+        """The columns, and more of them behind; their names must be new."""
+        items = [*self._all_items(), *self._items(fields)]
+        self._check_unique("add_columns", items)
+        return self._selecting(items)
+
+    def add_or_replace_columns(self, *fields: Expression) -> Table:
+        """The columns, and more of them; one of a known name takes the place of the old one."""
+        items = {name: item for item in self._all_items() for name in names_in(item)}
+        for item in self._items(fields):
+            for name in names_in(item):
+                items[name] = item
+        return self._selecting(list(items.values()))
+
+    def rename_columns(self, *fields: Expression) -> Table:
+        """The columns, some of them under other names: ``col("a").alias("b")``."""
+        new: dict[str, str] = {}
+        for field in fields:
+            expression = _expression("rename_columns", field)
+            old = self._column_name("rename_columns", expression)
+            if len(expression.names) != 1:
+                raise ProgramError(f"rename_columns takes col('a').alias('b'), got {field}.")
+            new[old] = expression.names[0]
+        names = self.row_type.field_names()
+        return self.select(*(col(name).alias(new.get(name, name)) for name in names))
+
+    def drop_columns(self, *fields: Expression) -> Table:
+        """The columns without these."""
+        gone: set[str] = set()
+        for field in fields:
+            for item in expanded(_expression("drop_columns", field), self.row_type):
+                gone.add(self._column_name("drop_columns", item))
+        left = [name for name in self.row_type.field_names() if name not in gone]
+        if not left:
+            raise ProgramError("drop_columns would drop all columns.")
+        return self.select(*map(col, left))
+
+    # --- groups and windows
+
+    def group_by(self, *fields: Expression) -> GroupedTable:
+        """Rows in groups of the same values; ``select`` then aggregates."""
+        from scurry.table.grouped_tables import GroupedTable
+
+        return GroupedTable(self, [_expression("group_by", field) for field in fields])
+
+    def window(self, window: GroupWindow) -> GroupWindowedTable:
+        """Rows in windows of time, for ``group_by``."""
+        from scurry.table.grouped_tables import GroupWindowedTable
+
+        if not isinstance(window, GroupWindow):
+            raise ProgramError(
+                f"window takes one such as Tumble.over(...).on(...).alias('w'), got {window!r}."
+            )
+        return GroupWindowedTable(self, window)
+
+    def over_window(self, *over_windows: OverWindow) -> OverWindowedTable:
+        """Windows of each row, for aggregates with ``over``."""
+        from scurry.table.grouped_tables import OverWindowedTable
+
+        if not over_windows or not all(isinstance(one, OverWindow) for one in over_windows):
+            raise ProgramError(
+                "over_window takes windows such as Over.partition_by(...).order_by(...)"
+                f".alias('w'), got {over_windows!r}."
+            )
+        return OverWindowedTable(self, over_windows)
+
+    # --- several tables
+
+    def join(self, right: Table, join_predicate: Expression | None = None) -> Table:
+        """Pairs of rows of two tables, those for which the predicate is true."""
+        return self._joined("join", "INNER", right, join_predicate)
+
+    def left_outer_join(self, right: Table, join_predicate: Expression | None = None) -> Table:
+        """The same, and rows of this table that have no partner, with NULLs."""
+        return self._joined("left_outer_join", "LEFT", right, join_predicate)
+
+    def right_outer_join(self, right: Table, join_predicate: Expression) -> Table:
+        """The same, and rows of the other table that have no partner, with NULLs."""
+        return self._joined("right_outer_join", "RIGHT", right, join_predicate)
+
+    def full_outer_join(self, right: Table, join_predicate: Expression) -> Table:
+        """The same, and rows of both tables that have no partner, with NULLs."""
+        return self._joined("full_outer_join", "FULL", right, join_predicate)
+
+    def _joined(self, method: str, kind: str, right: Table, predicate: Expression | None) -> Table:
+        other = self._same_environment(method, right)
+        both = set(self.row_type.field_names()) & set(other.row_type.field_names())
+        if both:
+            raise ProgramError(
+                f"{method}: both tables have a column {sorted(both)[0]!r}; rename one of them with "
+                "alias or rename_columns first."
+            )
+        condition = None if predicate is None else to_node(_expression(method, predicate))
+        if condition is None:
+            kind = "CROSS" if kind == "INNER" else kind
+            condition = None if kind == "CROSS" else ast.BooleanLiteral(True, span=here())
+        source = ast.Join(kind, self.reference(), other.reference(), condition, span=here())
+        return self._bound(ast.Select((STAR,), source, span=here()))
+
+    def join_lateral(
+        self, table_function_call: Any, join_predicate: Expression | None = None
+    ) -> Table:
+        """Each row beside the rows that a table function makes of it."""
+        return self._lateral("join_lateral", "INNER", table_function_call, join_predicate)
+
+    def left_outer_join_lateral(
+        self, table_function_call: Any, join_predicate: Expression | None = None
+    ) -> Table:
+        """The same, and rows of which the function makes none, with NULLs."""
+        return self._lateral("left_outer_join_lateral", "LEFT", table_function_call, join_predicate)
+
+    def _lateral(
+        self, method: str, kind: str, function: Any, predicate: Expression | None
+    ) -> Table:
+        table = _table_function(method, function)
+        condition: ast.Expression | None = ast.BooleanLiteral(True, span=here())
+        if predicate is not None:
+            condition = to_node(_expression(method, predicate))
+        source = ast.Join(kind, self.reference(), table, condition, span=here())
+        return self._bound(ast.Select((STAR,), source, span=here()))
+
+    def union(self, right: Table) -> Table:
+        """The rows of both tables, each once."""
+        return self._with("union", "UNION", False, right)
+
+    def union_all(self, right: Table) -> Table:
+        """The rows of both tables."""
+        return self._with("union_all", "UNION", True, right)
+
+    def minus(self, right: Table) -> Table:
+        """The rows that the other table has not, each once."""
+        return self._with("minus", "EXCEPT", False, right)
+
+    def minus_all(self, right: Table) -> Table:
+        """The rows, each as often as it is here more than in the other table."""
+        return self._with("minus_all", "EXCEPT", True, right)
+
+    def intersect(self, right: Table) -> Table:
+        """The rows that both tables have, each once."""
+        return self._with("intersect", "INTERSECT", False, right)
+
+    def intersect_all(self, right: Table) -> Table:
+        """The rows that both tables have, each as often as in both."""
+        return self._with("intersect_all", "INTERSECT", True, right)
+
+    def _with(self, method: str, operator: str, every: bool, right: Table) -> Table:
+        other = self._same_environment(method, right)
+        inputs = (self.as_query().body, other.as_query().body)
+        return self._bound(ast.SetOperation(operator, every, inputs, span=here()))
+
+    # --- order
+
+    def order_by(self, *fields: Expression) -> Table:
+        """The rows in order; together with :meth:`fetch`, or by a time attribute."""
+        if not fields:
+            raise ProgramError("order_by needs at least one expression.")
+        items = []
+        for field in fields:
+            expression = _expression("order_by", field)
+            node = to_node(Expression(expression.node))
+            items.append(ast.OrderItem(node, bool(expression.descending), span=here()))
+        query = replace(self.as_query(), order_by=tuple(items))
+        return Table(self._environment, query=query)
+
+    def offset(self, offset: int) -> Table:
+        """Without the first rows; behind :meth:`order_by`."""
+        query = self._unlimited(again=self._query is not None and self._query.offset is not None)
+        return Table(self._environment, query=replace(query, offset=_count("offset", offset)))
+
+    def fetch(self, fetch: int) -> Table:
+        """The first rows only; behind :meth:`order_by`."""
+        query = self._unlimited()
+        return Table(self._environment, query=replace(query, limit=_count("fetch", fetch)))
+
+    def limit(self, fetch: int, offset: int = 0) -> Table:
+        """So many rows, behind the first ones."""
+        table = self.offset(offset) if offset else self
+        return table.fetch(fetch)
+
+    def _unlimited(self, again: bool = False) -> ast.Query:
+        """The query that a bound can be added to: this one with its order, if it has no limit."""
+        query = self._query
+        if query is None or query.limit is not None or again:
+            return self.as_query()
+        return query
+
+    # --- functions of rows
+
+    def map(self, func: Any) -> Table:
+        """What a scalar function makes of each row: the fields of the row that it returns."""
+        call = self._called("map", func)
+        fields = Expression(call.node).flatten
+        return self.select(fields.alias(*call.names) if call.names else fields)
+
+    def flat_map(self, func: Any) -> Table:
+        """The rows that a table function makes of each row."""
+        call = self._called("flat_map", func)
+        table = _table_function("flat_map", call)
+        source = ast.Join("INNER", self.reference(), table, ast.BooleanLiteral(True), span=here())
+        star = ast.Star(ast.Name((table.alias,)), span=here())
+        return self._bound(ast.Select((ast.SelectItem(star),), source, span=here()))
+
+    def aggregate(self, func: Any) -> AggregatedTable:
+        """What an aggregate function makes of all rows; ``select`` follows."""
+        return self.group_by().aggregate(func)
+
+    def flat_aggregate(self, func: Any) -> FlatAggregateTable:
+        """The rows that a table aggregate function makes of all rows; ``select`` follows."""
+        return self.group_by().flat_aggregate(func)
+
+    def _called(self, method: str, func: Any) -> Expression:
+        """A call, or a function to be called with the whole row."""
+        if isinstance(func, Expression):
+            return func
+        if not isinstance(func, UserDefinedFunctionWrapper):
+            raise ProgramError(f"{method} takes a function or a call of one, got {func!r}.")
+        return call_function(func, *map(col, self.row_type.field_names()))
+
+    # --- results
+
+    def execute(self) -> TableResult:
+        """Run the query; the result gives its rows as they come."""
+        return self._environment.execute_table(self)
+
+    def execute_insert(
+        self, table_path_or_descriptor: str | TableDescriptor, overwrite: bool = False
+    ) -> TableResult:
+        """Run the query and write its rows into a table."""
+        return self.insert_into(table_path_or_descriptor, overwrite).execute()
+
+    def insert_into(
+        self, table_path_or_descriptor: str | TableDescriptor, overwrite: bool = False
+    ) -> TablePipeline:
+        """The query with the table that its rows go to, to be executed alone or in a set."""
+        from scurry.table.table_pipeline import TablePipeline
+
+        target = self._environment.insert_target(table_path_or_descriptor)
+        return TablePipeline(self._environment, self, target, overwrite)
+
+    def explain(self, *extra_details: ExplainDetail) -> str:
+        """How the query would be run."""
+        return self._environment.explain_table(self, extra_details)
+
+    def print_explain(self, *extra_details: ExplainDetail) -> None:
+        """Write :meth:`explain` to standard output."""
+        print(self.explain(*extra_details))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Run the query to its end; the table that its changes amount to."""
+        return self._environment.collect_pandas(self)
+
+    # --- helpers
+
+    def _items(self, fields: Iterable[Expression]) -> list[ast.SelectItem]:
+        found = []
+        for field in fields:
+            for one in expanded(_expression("select", field), self.row_type, self._type_of):
+                found.append(select_item(one))
+        return found
+
+    def _type_of(self, node: ast.Expression) -> DataType:
+        item = ast.SelectItem(node, ast.Identifier("x"), span=here())
+        query = ast.Query(ast.Select((item,), self.reference(), span=here()), span=here())
+        return self._environment.bind(query).columns[0].type
+
+    def _all_items(self) -> list[ast.SelectItem]:
+        return [select_item(col(name)) for name in self.row_type.field_names()]
+
+    def _selecting(self, items: Sequence[ast.SelectItem]) -> Table:
+        if not items:
+            raise ProgramError("select needs at least one expression.")
+        return self._bound(ast.Select(tuple(items), self.reference(), span=here()))
+
+    def _bound(self, body: ast.QueryNode) -> Table:
+        query = ast.Query(body, span=here())
+        return Table(self._environment, self._environment.bind(query))
+
+    def _column_name(self, method: str, expression: Expression) -> str:
+        node = expression.node
+        if not isinstance(node, ast.Name) or len(node.parts) != 1:
+            raise ProgramError(f"{method} takes columns such as col('a'), got {expression}.")
+        name = str(node)
+        if name not in self.row_type.field_names():
+            raise ProgramError(
+                f"{method}: there is no column {name!r}. "
+                + nearest(name, self.row_type.field_names())
+            )
+        return name
+
+    def _check_unique(self, method: str, items: Sequence[ast.SelectItem]) -> None:
+        seen: set[str] = set()
+        for item in items:
+            for name in names_in(item):
+                if name in seen:
+                    raise ProgramError(
+                        f"{method}: there is a column {name!r} already; give the new one another "
+                        "name with alias, or call add_or_replace_columns."
+                    )
+                seen.add(name)
+
+    def _same_environment(self, method: str, right: Any) -> Table:
+        if not isinstance(right, Table):
+            raise ProgramError(f"{method} takes a Table, got {right!r}.")
+        if right._environment is not self._environment:
+            raise ProgramError(f"{method}: the two tables are of different table environments.")
+        return right
+
+
+def _expression(method: str, value: Any) -> Expression:
+    if not isinstance(value, Expression):
+        raise ProgramError(f"{method} takes expressions such as col('a'), got {value!r}.")
+    return value
+
+
+def _count(method: str, number: Any) -> ast.Expression:
+    if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+        raise ProgramError(f"{method} takes a number of rows from 0 on, got {number!r}.")
+    return ast.NumberLiteral(str(number), span=here())
+
+
+def _table_function(method: str, function: Any) -> ast.Aliased:
+    """A call of a table function as it stands after FROM, with an alias that nobody else has."""
+    if not isinstance(function, Expression):
+        function = call_function(function)
+    node = function.node
+    if not isinstance(node, ast.FunctionCall):
+        raise ProgramError(f"{method} takes a call of a table function, got {function}.")
+    relation = ast.TableFunctionRef(node, lateral=True, span=here())
+    columns = tuple(ast.Identifier(name, span=here()) for name in function.names)
+    return ast.Aliased(relation, ast.Identifier("T$function", span=here()), columns, span=here())
+
+
+#: What grouping and windows make of a table; PyFlink has these classes here.
+_GROUPED = (
+    "AggregatedTable",
+    "FlatAggregateTable",
+    "GroupWindowedTable",
+    "GroupedTable",
+    "OverWindowedTable",
+    "WindowGroupedTable",
+)
+
+
+def __getattr__(name: str) -> Any:
+    """The classes of grouped tables can be imported from here, too, as in PyFlink."""
+    if name in _GROUPED:
+        from scurry.table import grouped_tables
+
+        return getattr(grouped_tables, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

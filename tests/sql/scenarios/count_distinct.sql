@@ -1,0 +1,30 @@
+-- Different values are counted.
+-- file orders.json
+-- {"id": 1, "usr": "ann", "price": 10.5, "ts": "2024-01-01 10:00:01"}
+-- {"id": 2, "usr": "bob", "price": 3.0, "ts": "2024-01-01 10:00:03"}
+-- {"id": 3, "usr": "ann", "price": 7.25, "ts": "2024-01-01 10:00:02"}
+-- {"id": 4, "usr": null, "price": 1.0, "ts": "2024-01-01 10:00:11"}
+-- {"id": 5, "usr": "bob", "price": null, "ts": "2024-01-01 10:00:12"}
+-- {"id": 6, "usr": "cid", "price": 10.5, "ts": "2024-01-01 10:00:25"}
+-- {"id": 7, "usr": "ann", "price": 2.0, "ts": "2024-01-01 10:00:24"}
+-- {"id": 8, "usr": "bob", "price": 9.0, "ts": "2024-01-01 10:00:41"}
+CREATE TABLE orders (id INT, usr STRING, price DOUBLE, ts TIMESTAMP(3),
+  WATERMARK FOR ts AS ts - INTERVAL '5' SECOND)
+WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '$DIR/orders.json');
+SELECT COUNT(DISTINCT usr) AS users, COUNT(DISTINCT price) AS prices, SUM(DISTINCT price) AS total FROM orders;
+-- table
+-- [3, 6, 32.75]
+-- changes
+-- +I[1, 1, 10.5]
+-- -U[1, 1, 10.5]
+-- +U[2, 2, 13.5]
+-- -U[2, 2, 13.5]
+-- +U[2, 3, 20.75]
+-- -U[2, 3, 20.75]
+-- +U[2, 4, 21.75]
+-- -U[2, 4, 21.75]
+-- +U[3, 4, 21.75]
+-- -U[3, 4, 21.75]
+-- +U[3, 5, 23.75]
+-- -U[3, 5, 23.75]
+-- +U[3, 6, 32.75]

@@ -1,0 +1,38 @@
+-- How many users have so many orders: counts of counts, which take rows back.
+-- file orders.json
+-- {"id": 1, "usr": "ann", "price": 10.5, "ts": "2024-01-01 10:00:01"}
+-- {"id": 2, "usr": "bob", "price": 3.0, "ts": "2024-01-01 10:00:03"}
+-- {"id": 3, "usr": "ann", "price": 7.25, "ts": "2024-01-01 10:00:02"}
+-- {"id": 4, "usr": null, "price": 1.0, "ts": "2024-01-01 10:00:11"}
+-- {"id": 5, "usr": "bob", "price": null, "ts": "2024-01-01 10:00:12"}
+-- {"id": 6, "usr": "cid", "price": 10.5, "ts": "2024-01-01 10:00:25"}
+-- {"id": 7, "usr": "ann", "price": 2.0, "ts": "2024-01-01 10:00:24"}
+-- {"id": 8, "usr": "bob", "price": 9.0, "ts": "2024-01-01 10:00:41"}
+CREATE TABLE orders (id INT, usr STRING, price DOUBLE, ts TIMESTAMP(3),
+  WATERMARK FOR ts AS ts - INTERVAL '5' SECOND)
+WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '$DIR/orders.json');
+SELECT n, COUNT(*) AS users FROM (SELECT usr, COUNT(*) AS n FROM orders GROUP BY usr) GROUP BY n;
+-- table
+-- [1, 2]
+-- [3, 2]
+-- changes
+-- +I[1, 1]
+-- -U[1, 1]
+-- +U[1, 2]
+-- -U[1, 2]
+-- +U[1, 1]
+-- +I[2, 1]
+-- -U[1, 1]
+-- +U[1, 2]
+-- -U[1, 2]
+-- +U[1, 1]
+-- -U[2, 1]
+-- +U[2, 2]
+-- -U[1, 1]
+-- +U[1, 2]
+-- -U[2, 2]
+-- +U[2, 1]
+-- +I[3, 1]
+-- -D[2, 1]
+-- -U[3, 1]
+-- +U[3, 2]

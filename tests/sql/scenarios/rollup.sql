@@ -1,0 +1,58 @@
+-- Subtotals, of rows that change.
+-- file stock.json
+-- {"op": "c", "before": null, "after": {"item": "nut", "shop": "a", "n": 5}}
+-- {"op": "c", "before": null, "after": {"item": "bolt", "shop": "a", "n": 3}}
+-- {"op": "u", "before": {"item": "nut", "shop": "a", "n": 5}, "after": {"item": "nut", "shop": "a", "n": 8}}
+-- {"op": "c", "before": null, "after": {"item": "nut", "shop": "b", "n": 1}}
+-- {"op": "d", "before": {"item": "bolt", "shop": "a", "n": 3}, "after": null}
+-- {"op": "u", "before": {"item": "nut", "shop": "b", "n": 1}, "after": {"item": "nut", "shop": "b", "n": 8}}
+-- {"op": "c", "before": null, "after": {"item": "gear", "shop": "b", "n": 2}}
+CREATE TABLE stock (item STRING, shop STRING, n INT)
+WITH ('connector' = 'filesystem', 'format' = 'debezium-json', 'path' = '$DIR/stock.json');
+SELECT item, shop, SUM(n) AS total FROM stock GROUP BY ROLLUP (item, shop);
+-- table
+-- [gear, b, 2]
+-- [gear, null, 2]
+-- [null, null, 18]
+-- [nut, a, 8]
+-- [nut, b, 8]
+-- [nut, null, 16]
+-- changes
+-- +I[nut, a, 5]
+-- +I[nut, null, 5]
+-- +I[null, null, 5]
+-- +I[bolt, a, 3]
+-- +I[bolt, null, 3]
+-- -U[null, null, 5]
+-- +U[null, null, 8]
+-- -D[nut, a, 5]
+-- -D[nut, null, 5]
+-- -U[null, null, 8]
+-- +U[null, null, 3]
+-- +I[nut, a, 8]
+-- +I[nut, null, 8]
+-- -U[null, null, 3]
+-- +U[null, null, 11]
+-- +I[nut, b, 1]
+-- -U[nut, null, 8]
+-- +U[nut, null, 9]
+-- -U[null, null, 11]
+-- +U[null, null, 12]
+-- -D[bolt, a, 3]
+-- -D[bolt, null, 3]
+-- -U[null, null, 12]
+-- +U[null, null, 9]
+-- -D[nut, b, 1]
+-- -U[nut, null, 9]
+-- +U[nut, null, 8]
+-- -U[null, null, 9]
+-- +U[null, null, 8]
+-- +I[nut, b, 8]
+-- -U[nut, null, 8]
+-- +U[nut, null, 16]
+-- -U[null, null, 8]
+-- +U[null, null, 16]
+-- +I[gear, b, 2]
+-- +I[gear, null, 2]
+-- -U[null, null, 16]
+-- +U[null, null, 18]

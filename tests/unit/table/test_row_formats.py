@@ -1,0 +1,243 @@
+"""Formats of tables: columns of many messages, and what becomes of malformed ones."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from scurry.common.data_types import DataTypes, RowType
+from scurry.common.types import RowKind
+from scurry.connectors.row_formats import RowFormatError
+from scurry.connectors.row_formats.avro import AvroDecoding, AvroEncoding
+from scurry.connectors.row_formats.csv import CsvDecoding, CsvEncoding, CsvSigns
+from scurry.connectors.row_formats.debezium import DebeziumDecoding, DebeziumEncoding
+from scurry.connectors.row_formats.json import JsonDecoding, JsonEncoding
+from scurry.connectors.row_formats.raw import RawDecoding, RawEncoding
+
+PAIR = RowType.of(["a", "b"], [DataTypes.INT(), DataTypes.STRING()])
+RICH = RowType.of(
+    ["i", "d", "t", "z", "day", "at", "raw", "list", "map", "row", "f"],
+    [
+        DataTypes.BIGINT(),
+        DataTypes.DECIMAL(5, 2),
+        DataTypes.TIMESTAMP(3),
+        DataTypes.TIMESTAMP_LTZ(6),
+        DataTypes.DATE(),
+        DataTypes.TIME(),
+        DataTypes.BYTES(),
+        DataTypes.ARRAY(DataTypes.STRING()),
+        DataTypes.MAP(DataTypes.STRING(), DataTypes.INT()),
+        DataTypes.ROW([DataTypes.FIELD("x", DataTypes.DOUBLE())]),
+        DataTypes.BOOLEAN(),
+    ],
+)
+RICH_JSON = (
+    b'{"i":"7","d":1.005,"t":"2024-01-31 12:00:00.5","z":"2024-01-31 12:00:00.000001Z",'
+    b'"day":"2024-01-31","at":"12:30:00","raw":"AQI=","list":["x",null,3],"map":{"k":1},'
+    b'"row":{"x":"1.5","y":2},"f":"true","other":[]}'
+)
+RICH_ROW = {
+    "i": 7,
+    "d": Decimal("1.01"),
+    "t": datetime(2024, 1, 31, 12, 0, 0, 500_000),  # noqa: DTZ001
+    "z": datetime(2024, 1, 31, 12, 0, 0, 1, tzinfo=UTC),
+    "day": date(2024, 1, 31),
+    "at": time(12, 30),
+    "raw": b"\x01\x02",
+    "list": ["x", None, "3"],
+    "map": [("k", 1)],
+    "row": {"x": 1.5},
+    "f": True,
+}
+
+
+def test_json_reads_plain_objects_in_one_go() -> None:
+    decoded = JsonDecoding(PAIR).decode([b'{"a": 1, "b": "x"}', b'{"b": null, "c": 2}'])
+    assert decoded.columns.to_pylist() == [{"a": 1, "b": "x"}, {"a": None, "b": None}]
+    assert decoded.columns.schema == PAIR.arrow_schema()
+    assert decoded.kinds is None
+    assert decoded.origin is None
+
+
+def test_json_takes_what_flink_takes_for_other_types() -> None:
+    (row,) = JsonDecoding(RICH).decode([RICH_JSON]).columns.to_pylist()
+    assert row == RICH_ROW
+
+
+def test_json_gives_back_what_it_was_given() -> None:
+    columns = JsonDecoding(RICH).decode([RICH_JSON]).columns
+    (written,) = JsonEncoding(RICH).encode(columns, None)
+    assert JsonDecoding(RICH).decode([written]).columns == columns
+    assert json.loads(written)["t"] == "2024-01-31 12:00:00.5"
+    assert json.loads(written)["z"] == "2024-01-31 12:00:00.000001Z"
+
+
+def test_json_timestamps_in_iso_form() -> None:
+    kind = RowType.of(["t"], [DataTypes.TIMESTAMP(3)])
+    decoded = JsonDecoding(kind, timestamps="ISO-8601").decode([b'{"t":"2024-01-31T00:00:00"}'])
+    assert JsonEncoding(kind, "ISO-8601").encode(decoded.columns, None) == [
+        b'{"t":"2024-01-31T00:00:00"}'
+    ]
+    with pytest.raises(RowFormatError, match="is no TIMESTAMP"):
+        JsonDecoding(kind).decode([b'{"t":"2024-01-31T00:00:00"}'])
+
+
+@pytest.mark.parametrize(
+    ("message", "complaint"),
+    [
+        (b'{"a": 1', "not JSON"),
+        (b"[1]", "expected an object"),
+        (b"", "not JSON"),
+        (b'{"a": "x"}', "'x' is no INT"),
+        (b'{"a": 3000000000}', "3000000000 is no INT"),
+    ],
+)
+def test_json_names_the_malformed_message(message: bytes, complaint: str) -> None:
+    with pytest.raises(RowFormatError, match=complaint) as failure:
+        JsonDecoding(PAIR).decode([b'{"a": 1}', message])
+    assert failure.value.place == 1
+
+
+def test_json_passes_over_malformed_messages_and_fields_if_told_so() -> None:
+    messages = [b'{"a": 1}', b'{"a": "x", "b": "kept"}', b"nonsense", b'{"a": 2}']
+    decoded = JsonDecoding(PAIR, ignore_parse_errors=True).decode(messages)
+    assert decoded.columns.to_pylist() == [
+        {"a": 1, "b": None},
+        {"a": None, "b": "kept"},
+        {"a": 2, "b": None},
+    ]
+    assert decoded.origin is not None
+    assert decoded.origin.tolist() == [0, 1, 3]
+
+
+def test_json_may_insist_on_every_field() -> None:
+    with pytest.raises(RowFormatError, match="there is no field 'b'"):
+        JsonDecoding(PAIR, fail_on_missing_field=True).decode([b'{"a": 1}'])
+
+
+def test_json_may_leave_out_nulls() -> None:
+    columns = JsonDecoding(PAIR).decode([b'{"a": 1}']).columns
+    assert JsonEncoding(PAIR).encode(columns, None) == [b'{"a":1,"b":null}']
+    assert JsonEncoding(PAIR, ignore_null_fields=True).encode(columns, None) == [b'{"a":1}']
+
+
+def test_csv_reads_and_writes_lines() -> None:
+    form = CsvDecoding(PAIR, CsvSigns(null="-"))
+    columns = form.decode([b'1,"x, y"', b"2,-", b'3,"say ""hi"""']).columns
+    assert columns.to_pylist() == [
+        {"a": 1, "b": "x, y"},
+        {"a": 2, "b": None},
+        {"a": 3, "b": 'say "hi"'},
+    ]
+    lines = CsvEncoding(PAIR, CsvSigns(null="-")).encode(columns, None)
+    assert lines == [b'1,"x, y"', b"2,-", b'3,"say ""hi"""']
+    assert form.decode(lines).columns == columns
+
+
+def test_csv_holds_other_types() -> None:
+    kind = RowType.of(
+        ["t", "d", "list", "f"],
+        [
+            DataTypes.TIMESTAMP(3),
+            DataTypes.DECIMAL(6, 2),
+            DataTypes.ARRAY(DataTypes.INT()),
+            DataTypes.BOOLEAN(),
+        ],
+    )
+    columns = CsvDecoding(kind, CsvSigns()).decode([b"2024-01-31 12:00:00,1.5,1;2,true"]).columns
+    assert columns.to_pylist() == [
+        {
+            "t": datetime(2024, 1, 31, 12),  # noqa: DTZ001
+            "d": Decimal("1.50"),
+            "list": [1, 2],
+            "f": True,
+        }
+    ]
+    assert CsvEncoding(kind, CsvSigns()).encode(columns, None) == [
+        b"2024-01-31 12:00:00,1.50,1;2,true"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [(b"1", "expected 2 fields, got 1"), (b"x,y", "'x' is no INT"), (b"", "the line is empty")],
+)
+def test_csv_names_the_malformed_line(line: bytes, complaint: str) -> None:
+    with pytest.raises(RowFormatError, match=complaint):
+        CsvDecoding(PAIR, CsvSigns()).decode([line])
+
+
+def test_csv_passes_over_malformed_lines_and_comments() -> None:
+    form = CsvDecoding(PAIR, CsvSigns(), ignore_parse_errors=True, allow_comments=True)
+    decoded = form.decode([b"#1,x", b"1", b"x,y", b"1,2,3"])
+    assert decoded.columns.to_pylist() == [{"a": 1, "b": None}, {"a": None, "b": "y"}]
+    assert decoded.origin is not None
+    assert decoded.origin.tolist() == [1, 2]
+
+
+def test_avro_gives_back_what_it_was_given() -> None:
+    kind = RowType(field for field in RICH if field.name != "at")
+    columns = JsonDecoding(kind).decode([RICH_JSON, b"{}"]).columns
+    messages = AvroEncoding(kind).encode(columns, None)
+    assert AvroDecoding(kind).decode(messages).columns == columns
+
+
+def test_avro_names_the_malformed_message() -> None:
+    with pytest.raises(RowFormatError, match="not a record of the schema"):
+        AvroDecoding(PAIR).decode([b"\x02"])
+
+
+def event(op: str, before: Any, after: Any) -> bytes:
+    return json.dumps({"op": op, "before": before, "after": after}).encode()
+
+
+def test_debezium_reads_changes() -> None:
+    one, two = {"a": 1, "b": "x"}, {"a": 1, "b": "y"}
+    messages = [event("c", None, one), event("u", one, two), event("d", two, None)]
+    decoded = DebeziumDecoding(PAIR).decode(messages)
+    assert decoded.columns.to_pylist() == [one, one, two, two]
+    assert decoded.kinds is not None
+    assert [RowKind(kind) for kind in decoded.kinds.tolist()] == [
+        RowKind.INSERT,
+        RowKind.UPDATE_BEFORE,
+        RowKind.UPDATE_AFTER,
+        RowKind.DELETE,
+    ]
+    assert decoded.origin is not None
+    assert decoded.origin.tolist() == [0, 1, 1, 2]
+    written = DebeziumEncoding(PAIR).encode(decoded.columns, decoded.kinds)
+    assert [json.loads(one)["op"] for one in written] == ["c", "d", "c", "d"]
+    assert json.loads(written[1]) == {"before": one, "after": None, "op": "d"}
+
+
+@pytest.mark.parametrize(
+    ("message", "complaint"),
+    [
+        (event("x", None, {}), "op c, r, u or d, got 'x'"),
+        (event("u", None, {"a": 1}), "REPLICA IDENTITY"),
+        (b"{}", "there is no 'op'"),
+        (b"nonsense", "not JSON"),
+    ],
+)
+def test_debezium_names_the_malformed_event(message: bytes, complaint: str) -> None:
+    with pytest.raises(RowFormatError, match=complaint):
+        DebeziumDecoding(PAIR).decode([message])
+    assert DebeziumDecoding(PAIR, ignore_parse_errors=True).decode([message]).columns.num_rows == 0
+
+
+def test_raw_messages_are_one_column() -> None:
+    text = RowType.of(["s"], [DataTypes.STRING()])
+    columns = RawDecoding(text).decode(["grün".encode()]).columns
+    assert columns.to_pylist() == [{"s": "grün"}]
+    assert RawEncoding(text).encode(columns, None) == ["grün".encode()]
+    number = RowType.of(["n"], [DataTypes.INT()])
+    assert RawDecoding(number).decode([b"\0\0\1\0"]).columns.to_pylist() == [{"n": 256}]
+    assert RawDecoding(number, big_endian=False).decode([b"\0\1\0\0"]).columns.to_pylist() == [
+        {"n": 256}
+    ]
+    with pytest.raises(RowFormatError, match="1 bytes are no INT"):
+        RawDecoding(number).decode([b"\1"])

@@ -1,0 +1,134 @@
+"""DataStreams as tables, and tables as DataStreams."""
+
+from __future__ import annotations
+
+import pytest
+
+from scurry.common.errors import ProgramError
+from scurry.common.time import Duration
+from scurry.common.typeinfo import Types
+from scurry.common.types import Row, RowKind
+from scurry.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
+from scurry.datastream import StreamExecutionEnvironment
+from scurry.table import ChangelogMode, DataTypes, Schema, StreamTableEnvironment
+from scurry.table.expressions import col, lit
+from scurry.table.window import Tumble
+from scurry.testing import collect_local
+from scurry.testing.tables import changes_of_table
+
+PAIR = Types.ROW_NAMED(["id", "name"], [Types.INT(), Types.STRING()])
+
+
+class FirstField(TimestampAssigner):
+    """Seconds in the first field."""
+
+    def extract_timestamp(self, value: Row, record_timestamp: int) -> int:
+        """Milliseconds."""
+        return int(value[0]) * 1000
+
+
+@pytest.fixture
+def stream_env() -> StreamExecutionEnvironment:
+    """A stream environment."""
+    return StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+
+
+@pytest.fixture
+def tables(stream_env: StreamExecutionEnvironment) -> StreamTableEnvironment:
+    """Tables on it."""
+    return StreamTableEnvironment.create(stream_env)
+
+
+def test_a_stream_is_a_table_that_grows(
+    stream_env: StreamExecutionEnvironment, tables: StreamTableEnvironment
+) -> None:
+    stream = stream_env.from_collection([Row(1, "x"), Row(2, "y")], PAIR)
+    table = tables.from_data_stream(stream)
+    assert table.get_schema().get_field_names() == ["id", "name"]
+    assert changes_of_table(table.where(col("id") > 1)) == [("+I", 2, "y")]
+    tables.create_temporary_view("t", stream, col("a"), col("b"))
+    assert changes_of_table(tables.sql_query("SELECT MAX(a) FROM t"))[-1] == ("+U", 2)
+    schema = Schema.new_builder().column("name", "STRING").column_by_expression("c", "1").build()
+    assert changes_of_table(tables.from_data_stream(stream, schema))[0] == ("+I", "x", 1)
+
+
+def test_a_stream_brings_its_time(
+    stream_env: StreamExecutionEnvironment, tables: StreamTableEnvironment
+) -> None:
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(1))
+    stream = stream_env.from_collection([Row(1, "x"), Row(2, "y"), Row(12, "z")], PAIR)
+    timed = stream.assign_timestamps_and_watermarks(strategy.with_timestamp_assigner(FirstField()))
+    schema = (
+        Schema.new_builder()
+        .column_by_metadata("ts", DataTypes.TIMESTAMP_LTZ(3), "rowtime")
+        .watermark("ts", "SOURCE_WATERMARK()")
+        .build()
+    )
+    table = tables.from_data_stream(timed, schema)
+    counted = (
+        table.window(Tumble.over(lit(10).seconds).on(col("ts")).alias("w"))
+        .group_by(col("w"))
+        .select(col("id").count)
+    )
+    assert changes_of_table(counted, cuts=1) == [("+I", 2), ("+I", 1)]
+
+
+def test_changes_go_in_and_out(
+    stream_env: StreamExecutionEnvironment, tables: StreamTableEnvironment
+) -> None:
+    changes = [
+        Row.of_kind(RowKind.INSERT, 1, "x"),
+        Row.of_kind(RowKind.UPDATE_BEFORE, 1, "x"),
+        Row.of_kind(RowKind.UPDATE_AFTER, 1, "y"),
+        Row.of_kind(RowKind.DELETE, 1, "y"),
+    ]
+    table = tables.from_changelog_stream(stream_env.from_collection(changes, PAIR))
+    assert changes_of_table(table) == [
+        ("+I", 1, "x"),
+        ("-U", 1, "x"),
+        ("+U", 1, "y"),
+        ("-D", 1, "y"),
+    ]
+    counted = table.group_by(col("name")).select(col("name"), col("id").count.alias("n"))
+    out = collect_local(tables.to_changelog_stream(counted))
+    assert [(str(row.get_row_kind()), *row) for row in out] == [
+        ("+I", "x", 1),
+        ("-D", "x", 1),
+        ("+I", "y", 1),
+        ("-D", "y", 1),
+    ]
+
+
+def test_upserts_need_a_key(
+    stream_env: StreamExecutionEnvironment, tables: StreamTableEnvironment
+) -> None:
+    rows = [Row.of_kind(RowKind.UPDATE_AFTER, 1, "x"), Row.of_kind(RowKind.UPDATE_AFTER, 1, "y")]
+    stream = stream_env.from_collection(rows, PAIR)
+    with pytest.raises(ProgramError, match="primary_key"):
+        tables.from_changelog_stream(stream, None, ChangelogMode.upsert())
+    schema = (
+        Schema.new_builder()
+        .column("id", DataTypes.INT(False))
+        .column("name", "STRING")
+        .primary_key("id")
+        .build()
+    )
+    table = tables.from_changelog_stream(stream, schema, ChangelogMode.upsert())
+    assert changes_of_table(table) == [("+I", 1, "x"), ("-U", 1, "x"), ("+U", 1, "y")]
+
+
+def test_tables_go_on_as_streams(
+    stream_env: StreamExecutionEnvironment, tables: StreamTableEnvironment
+) -> None:
+    table = tables.from_elements([(1, "x"), (2, "y")], ["id", "name"])
+    doubled = tables.to_data_stream(table).map(lambda row: row.id * 2)
+    assert collect_local(doubled) == [2, 4]
+    signed = tables.to_retract_stream(table.select(col("id").sum), PAIR)
+    assert [one for one, _ in collect_local(signed)] == [True, False, True]
+
+
+def test_the_type_of_a_stream_must_be_known(
+    stream_env: StreamExecutionEnvironment, tables: StreamTableEnvironment
+) -> None:
+    with pytest.raises(ProgramError, match=r"output_type=Types.ROW_NAMED"):
+        tables.from_data_stream(stream_env.from_collection([object()]))
