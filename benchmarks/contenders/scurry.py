@@ -18,7 +18,7 @@ from scurry.datastream import (
     RuntimeContext,
     StreamExecutionEnvironment,
 )
-from scurry.datastream.state import ValueState, ValueStateDescriptor
+from scurry.datastream.state import MapState, MapStateDescriptor, ValueState, ValueStateDescriptor
 from scurry.functions.sink import Sink, SinkWriter, WriterContext
 
 _count_of = itemgetter(1)
@@ -51,6 +51,18 @@ class CountInLargeValue(KeyedProcessFunction):
         yield value[0], count
 
 
+class CountInMap(CountInLargeValue):
+    """The same with a map of one such entry for each key."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.map: MapState[int, bytes] = runtime_context.get_map_state(MapStateDescriptor("held"))
+
+    def process_element(self, value: tuple[int, ...], ctx: Any) -> Iterator[tuple[int, int]]:
+        count = count_of(self.map.get(0)) + 1
+        self.map.put(0, padded(count, self.size))
+        yield value[0], count
+
+
 class SummingSink(Sink):
     """Discards records, having added up the counts in them."""
 
@@ -76,9 +88,11 @@ class _SummingWriter(SinkWriter):
         return total
 
 
-def keyed_count(events: DataStream, value_bytes: int = 0) -> DataStream:
+def keyed_count(events: DataStream, value_bytes: int = 0, in_map: bool = False) -> DataStream:
     """The job."""
-    function = CountInLargeValue(value_bytes) if value_bytes else Count()
+    function: KeyedProcessFunction = CountInLargeValue(value_bytes) if value_bytes else Count()
+    if in_map:
+        function = CountInMap(value_bytes)
     return events.key_by(lambda event: event[0]).process(function)
 
 
@@ -89,6 +103,7 @@ def main(
     parser = Options()
     parser.add_argument("--batch", type=int, default=1_000_000, help="events per micro-batch")
     parser.add_argument("--value-bytes", type=int, default=0, help="0: the count is the value")
+    parser.add_argument("--in-map", action="store_true", help="the value is an entry of a map")
     parser.add_argument("--warm-up", type=int, default=0, help="events before the rate is taken")
     parser.add_argument("--backend", choices=("disk", "memory"), default="disk")
     options = parser.parse_args()
@@ -114,7 +129,9 @@ def main(
     settings.set_string("state.backend", options.backend)
     env.on_progress(on_progress)
     events = env.from_source(ParquetSource(options.data, element=tuple), None, "events")
-    counted = keyed_count(events, options.value_bytes) if job is None else job(events)
+    counted = (
+        keyed_count(events, options.value_bytes, options.in_map) if job is None else job(events)
+    )
     counted.sink_to(sink)
     env.execute("counts")
     measurement.finish(events=options.events, output_rows=written, checksum=sink.checksum)

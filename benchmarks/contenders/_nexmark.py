@@ -1,0 +1,61 @@
+"""NEXMark as one program for Scurry and for PyFlink: only the imports and the files differ."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+TABLES = {
+    "person": "id BIGINT, name STRING, emailAddress STRING, creditCard STRING, city STRING, "
+    "state STRING, `dateTime` TIMESTAMP(3), extra STRING",
+    "auction": "id BIGINT, itemName STRING, description STRING, initialBid BIGINT, "
+    "reserve BIGINT, `dateTime` TIMESTAMP(3), expires TIMESTAMP(3), seller BIGINT, "
+    "category BIGINT, extra STRING",
+    "bid": "auction BIGINT, bidder BIGINT, price BIGINT, channel STRING, url STRING, "
+    "`dateTime` TIMESTAMP(3), extra STRING, p_time AS PROCTIME()",
+}
+
+
+def count_char(text: str, char: str) -> int:
+    """How often ``char`` is in ``text``: the function of query 14."""
+    return text.count(char)
+
+
+def options() -> argparse.Namespace:
+    """What every contender is told."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--queries", type=Path, required=True, help="a JSON file: name to text")
+    parser.add_argument("--backend", default="")
+    parser.add_argument("--parallelism", type=int, default=2)
+    return parser.parse_args()
+
+
+def declare(tables: Any, data: Path, form: str) -> None:
+    """Declare the three tables over the files in ``data``."""
+    for name, columns in TABLES.items():
+        tables.execute_sql(
+            f"CREATE TEMPORARY TABLE {name} ({columns}, "
+            "WATERMARK FOR `dateTime` AS `dateTime` - INTERVAL '4' SECOND) WITH ("
+            f"'connector' = 'filesystem', 'path' = '{(data / name).absolute().as_uri()}', "
+            f"'format' = '{form}')"
+        )
+
+
+def run(tables: Any, texts: dict[str, str]) -> None:
+    """Run all queries into nothing, and say how long each of them took."""
+    for name, text in texts.items():
+        began = time.time()
+        try:
+            tables.execute_sql(
+                f"CREATE TABLE into_{name} WITH ('connector' = 'blackhole') AS {text}"
+            ).wait()
+        except Exception as failure:
+            said: dict[str, Any] = {"query": name, "failed": str(failure)[:500]}
+        else:
+            said = {"query": name, "seconds": round(time.time() - began, 3)}
+        print(json.dumps(said), flush=True)

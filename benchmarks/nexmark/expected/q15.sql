@@ -1,0 +1,16 @@
+-- Bidding statistics of each day, by price, with distinct bidders and auctions.
+SELECT strftime("dateTime", '%Y-%m-%d') AS "day",
+  COUNT(*) AS bids,
+  COUNT(*) FILTER (WHERE price < 10000) AS low_bids,
+  COUNT(*) FILTER (WHERE price >= 10000 AND price < 1000000) AS middle_bids,
+  COUNT(*) FILTER (WHERE price >= 1000000) AS high_bids,
+  COUNT(DISTINCT bidder) AS bidders,
+  COUNT(DISTINCT bidder) FILTER (WHERE price < 10000) AS low_bidders,
+  COUNT(DISTINCT bidder) FILTER (WHERE price >= 10000 AND price < 1000000) AS middle_bidders,
+  COUNT(DISTINCT bidder) FILTER (WHERE price >= 1000000) AS high_bidders,
+  COUNT(DISTINCT auction) AS auctions,
+  COUNT(DISTINCT auction) FILTER (WHERE price < 10000) AS low_auctions,
+  COUNT(DISTINCT auction) FILTER (WHERE price >= 10000 AND price < 1000000) AS middle_auctions,
+  COUNT(DISTINCT auction) FILTER (WHERE price >= 1000000) AS high_auctions
+FROM bid
+GROUP BY strftime("dateTime", '%Y-%m-%d')

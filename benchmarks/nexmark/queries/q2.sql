@@ -1,0 +1,2 @@
+-- Selection: the bids for some auctions.
+SELECT auction, price FROM bid WHERE MOD(auction, 123) = 0
