@@ -15,8 +15,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 from tests.faults.job import build
+from tests.faults.sleepers import LEASE
 
-from scurry.checkpoint.layout import Home
+from scurry.checkpoint.directory import JobDirectory
 from scurry.checkpoint.log_files import LogFiles
 from scurry.common import Configuration, RestartStrategies
 from scurry.common.fault_points import VARIABLE
@@ -43,6 +44,7 @@ def main(root: Path, master: str) -> None:
     settings = {
         "spark.master": master,
         "execution.checkpointing.dir": str(root / "checkpoint"),
+        "scurry.checkpoint.lease-duration": LEASE,
         "scurry.state.local-dir": str(root / "local"),
         "scurry.batch.max-records": "150",
         "scurry.state.compact-above": "4000",
@@ -75,9 +77,12 @@ def read_states(checkpoint: Path) -> dict[str, dict[str, Any]]:
     session = SparkSession.getActiveSession()
     assert session is not None
 
+    directory = JobDirectory(str(checkpoint))
+
     def variable(operator: int, name: str) -> list[Any]:
         reader = session.read.format("statestore").option("operatorId", operator)
-        return list(reader.option("stateVarName", name).load(f"{checkpoint}/spark").collect())
+        reader = reader.option("stateVarName", name)
+        return list(reader.load(str(directory.home.spark)).collect())
 
     slots = {route: slot for slot, route in enumerate(route_values(SLOTS))}
     states: dict[str, dict[str, Any]] = {"per-key": {}, "per-group": {}}
@@ -88,7 +93,7 @@ def read_states(checkpoint: Path) -> dict[str, dict[str, Any]]:
             head = decode_head(bytes(row["value"][0]))
             assert head.runs, "some of the state lies in runs"
             stage = decode_report(head.notes)["stage"]
-            slot, home = slots[row["key"][0]], Home(Path(checkpoint))
+            slot, home = slots[row["key"][0]], directory.home
             journals[row["key"][0]] = journal = MemoryJournal(home.runs(stage, slot))
             journal.put_head(head)
             files[row["key"][0]] = LogFiles(home.log(stage, slot))

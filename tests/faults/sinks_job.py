@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.faults.running import run_until_stopped
+from tests.faults.sleepers import LEASE
 
 from scurry.common import Configuration, RestartStrategies, Row, Types, WatermarkStrategy
 from scurry.common.fault_points import VARIABLE
@@ -91,6 +92,7 @@ def main(
     settings = {
         "spark.master": master,
         "execution.checkpointing.dir": str(root / "checkpoint"),
+        "scurry.checkpoint.lease-duration": LEASE,
         "scurry.state.local-dir": str(root / "local"),
         "scurry.batch.max-records": "2000",
         "scurry.state.compact-above": "4000",

@@ -3,9 +3,10 @@
 
 One job (:mod:`tests.faults.sinks_job`) reads a Kafka topic into which a producer keeps writing, and
 writes each result to Kafka, to Postgres and to files. Its drivers and workers are killed at random
-moments and at the nasty ones between two commits; with ``--outages`` broker and database go away
-as well, and with ``--spark-reader`` Spark's own connector reads the topic. At the end every event
-of the input topic must have left exactly one result in each of the three, with the right count.
+moments and at the nasty ones between two commits, or paused there and woken while another driver
+runs; with ``--outages`` broker and database go away as well, and with ``--spark-reader`` Spark's
+own connector reads the topic. At the end every event of the input topic must have left exactly one
+result in each of the three, with the right count.
 """
 
 from __future__ import annotations
@@ -31,8 +32,17 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 from tests.faults.process import Driver
+from tests.faults.sleepers import Sleepers
 from tests.faults.soak import LIFE, dealt, show_kills
-from tests.faults.strikes import FATAL, SINKS, SURVIVED, Strike, Target
+from tests.faults.strikes import (
+    FATAL,
+    PAUSES,
+    SINK_PAUSES,
+    SINKS,
+    SURVIVED,
+    Strike,
+    Target,
+)
 
 from scurry.checkpoint.directory import JobDirectory
 from scurry.connectors.kafka.enumerator import from_json
@@ -49,7 +59,8 @@ PARTITIONS, KEYS = 3, 30
 SOURCE, SINK = "events", "counted"
 #: kinds that end the driver, with the moments within the sinks' own commits
 ENDING: dict[str, Strike] = {**FATAL, **SINKS}
-SPARING: dict[str, Strike] = {k: s for k, s in SURVIVED.items() if k.startswith("worker")}
+PAUSING: dict[str, Strike] = {**PAUSES, **SINK_PAUSES}
+SPARING: dict[str, Strike] = {k: s for k, s in SURVIVED.items() if not k.startswith("store")}
 RATE = 150
 
 Result = tuple[int, int, int]
@@ -169,6 +180,7 @@ class SinksRound:
         self.broker = broker
         self.postgres = postgres
         self.tally = SinksTally()
+        self.sleepers = Sleepers(root)
         for part in ("faults", "local", "files"):
             (root / part).mkdir(parents=True)
         topics = [NewTopic(name, PARTITIONS, 1) for name in (SOURCE, SINK)]
@@ -195,14 +207,11 @@ class SinksRound:
         wanted = sum(len(kinds) for _, kinds in lives)
         while lives:
             for master, kinds in lives:
-                driver = self.driver(master)
-                for kind in kinds:
-                    if not self._strike(driver, kind, rng, on_kill):
-                        break
-                self._end(driver)
+                self._live(master, kinds, rng, on_kill)
             # a moment to strike at may not have come
             lives = plan(wanted - self.tally.kills.total(), rng)
-        driver = self.driver(MASTERS[0])
+        driver = self.sleepers.start(lambda: self.driver(MASTERS[0]))
+        self.tally.restarts += self.sleepers.wake()
         for outage in outages:
             self._suffer(driver, outage)
             on_kill(outage.name)
@@ -215,6 +224,19 @@ class SinksRound:
             raise SystemExit(f"The job did not come to its end.\n{self._log()}")
         self._settle()
 
+    def _live(
+        self, master: str, kinds: list[str], rng: random.Random, on_kill: Callable[[str], None]
+    ) -> None:
+        """One driver's life."""
+        driver = self.sleepers.start(lambda: self.driver(master))
+        for kind in kinds:
+            if not self._strike(driver, master, kind, rng, on_kill):
+                break
+            if kind in PAUSING and self._struck:
+                self.sleepers.add(driver)
+                return
+        self._end(driver)
+
     def _end(self, driver: Driver) -> None:
         driver.end()
         self.tally.restarts += driver.restarts
@@ -223,16 +245,27 @@ class SinksRound:
         return (self.root / "driver.log").read_text(errors="replace")[-6000:]
 
     def _strike(
-        self, driver: Driver, kind: str, rng: random.Random, on_kill: Callable[[str], None]
+        self,
+        driver: Driver,
+        master: str,
+        kind: str,
+        rng: random.Random,
+        on_kill: Callable[[str], None],
     ) -> bool:
         """One kill, once the job has got going again; whether the driver is still alive."""
+        self._struck = False
         reached = driver.batch + rng.randint(1, 4)
         if not driver.wait_until(lambda: driver.batch >= reached):
             raise SystemExit(f"No progress before the kill {kind!r}\n{self._log()}")
+        if rng.random() < 0.7:
+            # otherwise they sleep on, perhaps through the next driver's life
+            self.tally.restarts += self.sleepers.wake()
         target = Target(
-            driver.process.pid, self.root, rng, lambda: driver.batch, lambda: driver.alive
+            *(driver.process.pid, self.root, rng, lambda: driver.batch),
+            *(lambda: driver.alive, lambda: self.driver(master)),
         )
-        if {**ENDING, **SPARING}[kind](target):
+        self._struck = {**ENDING, **PAUSING, **SPARING}[kind](target)
+        if self._struck:
             self.tally.kills[kind] += 1
             on_kill(kind)
             if kind in ENDING:
@@ -329,7 +362,7 @@ def outages_of(seconds: float) -> tuple[Outage, ...]:
 
 def plan(kills: int, rng: random.Random) -> list[tuple[str, list[str]]]:
     """The lives of the drivers; every kind gets its turn before any gets a second one."""
-    ending, sparing = dealt(rng, ENDING), dealt(rng, SPARING)
+    ending, sparing = dealt(rng, {**ENDING, **PAUSING}), dealt(rng, SPARING)
     lives = []
     while kills > 0:
         size = min(kills, LIFE - 2)

@@ -2,7 +2,8 @@
 plain Python: ``python -m tests.faults.soak --kills 100``.
 
 The kills are dealt out over *rounds*. A round is one job from its first record to its last, run by
-one driver after the other; a driver lives until a strike ends it. At the end of a round the output
+one driver after the other; a driver lives until a strike ends it, or is paused by one, and woken
+while the next one runs. At the end of a round the output
 of both sinks and the state in Spark's store must be exactly what :func:`tests.faults.job.expected`
 says.
 """
@@ -28,7 +29,8 @@ from rich.progress import Progress
 from rich.table import Table
 from tests.faults.job import FileSink, expected
 from tests.faults.process import PATIENCE_SECONDS, Driver
-from tests.faults.strikes import CLUSTER, FATAL, SURVIVED, Target
+from tests.faults.sleepers import Sleepers
+from tests.faults.strikes import CLUSTER, FATAL, PAUSES, SURVIVED, Target
 
 from scurry.checkpoint.directory import JobDirectory
 
@@ -68,44 +70,69 @@ class Round:
         self.root = root
         self.rng = rng
         self.tally = tally
+        self.sleepers = Sleepers(root)
         for part in ("first", "second", "faults", "local"):
             (root / part).mkdir(parents=True)
 
     def run(self, lives: list[tuple[str, list[str]]], on_kill: Callable[[str], None]) -> None:
         """Lead through ``lives``, masters and kinds of strikes, then to the end, and compare."""
-        for master, kinds in lives:
-            driver = Driver(self.root, "tests.faults.driver", str(self.root), master)
-            try:
-                for kind in kinds:
-                    if not self._strike(driver, kind, on_kill):
-                        break
-            finally:
-                self._count(driver)
-        (self.root / "stop").touch()
-        driver = Driver(self.root, "tests.faults.driver", str(self.root), lives[-1][0])
-        ended = driver.wait_until(lambda: driver.finished)
-        self._count(driver)
+        try:
+            for master, kinds in lives:
+                self._live(master, kinds, on_kill)
+            (self.root / "stop").touch()
+            driver = self.sleepers.start(lambda: self._driver(lives[-1][0]))
+            ended = driver.wait_until(lambda: driver.finished)
+            self._count(driver)
+            self.tally.restarts += self.sleepers.wake()
+        finally:
+            self.sleepers.end()
         if not ended:
             tail = (self.root / "driver.log").read_text(errors="replace")[-4000:]
             raise SystemExit(f"The job did not come to its end.\n{tail}")
         self._compare()
 
+    def _driver(self, master: str) -> Driver:
+        return Driver(self.root, "tests.faults.driver", str(self.root), master)
+
+    def _live(self, master: str, kinds: list[str], on_kill: Callable[[str], None]) -> None:
+        """One driver's life."""
+        driver = self.sleepers.start(lambda: self._driver(master))
+        try:
+            for kind in kinds:
+                if not self._strike(driver, master, kind, on_kill):
+                    break
+                if kind in PAUSES and self._struck:
+                    self.sleepers.add(driver)
+                    return
+        except BaseException:
+            driver.end()
+            raise
+        self._count(driver)
+
     def _count(self, driver: Driver) -> None:
         driver.end()
         self.tally.restarts += driver.restarts
 
-    def _strike(self, driver: Driver, kind: str, on_kill: Callable[[str], None]) -> bool:
+    def _strike(
+        self, driver: Driver, master: str, kind: str, on_kill: Callable[[str], None]
+    ) -> bool:
         """One strike, once the job has got going again; whether the driver is still alive."""
+        self._struck = False
         reached = driver.batch + self.rng.randint(1, 3)
         if not driver.wait_until(lambda: driver.batch >= reached):
             if driver.alive:
                 raise SystemExit(f"No progress for {PATIENCE_SECONDS} s before the strike {kind!r}")
             return False
-        strikes = {**FATAL, **SURVIVED, **CLUSTER}
+        if self.rng.random() < 0.7:
+            # otherwise they sleep on, perhaps through the next driver's life
+            self.tally.restarts += self.sleepers.wake()
+        strikes = {**FATAL, **PAUSES, **SURVIVED, **CLUSTER}
         target = Target(
-            driver.process.pid, self.root, self.rng, lambda: driver.batch, lambda: driver.alive
+            *(driver.process.pid, self.root, self.rng, lambda: driver.batch),
+            *(lambda: driver.alive, lambda: self._driver(master)),
         )
-        if strikes[kind](target):
+        self._struck = strikes[kind](target)
+        if self._struck:
             self.tally.kills[kind] += 1
             on_kill(kind)
             if kind in FATAL:
@@ -140,7 +167,8 @@ def plan(kills: int, rng: random.Random) -> Iterator[list[tuple[str, list[str]]]
 
     Every kind gets its turn before any gets a second one.
     """
-    fatal, survived, cluster = (dealt(rng, kinds) for kinds in (FATAL, SURVIVED, CLUSTER))
+    ending = {**FATAL, **PAUSES}
+    fatal, survived, cluster = (dealt(rng, kinds) for kinds in (ending, SURVIVED, CLUSTER))
     masters = cycle(MASTERS)
     while kills > 0:
         lives: list[tuple[str, list[str]]] = []

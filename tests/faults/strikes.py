@@ -2,7 +2,8 @@
 
 A strike is given the :class:`Target`: the driver's process tree and the directories. It returns
 once the damage is done, and whether there was any. Kinds that end the driver are ``FATAL``; the
-others leave the recovery to Spark's retries and to the job's restart strategy.
+others leave the recovery to Spark's retries and to the job's restart strategy. Those of ``PAUSES``
+leave the driver asleep, until it is woken while another one runs.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+from tests.faults.process import Driver
+from tests.faults.sleepers import pause, refused
 
-from scurry.common.fault_points import DRIVER_POINTS, SINK_POINTS, WORKER_POINTS
+from scurry.common.fault_points import DRIVER_POINTS, LEASE_POINTS, SINK_POINTS, WORKER_POINTS
 
 PATIENCE_SECONDS = 60.0
 
@@ -32,6 +35,8 @@ class Target:
     #: the number of the last micro-batch that ended
     batch: Callable[[], int]
     alive: Callable[[], bool]
+    #: starts another driver on the same checkpoint
+    start: Callable[[], Driver]
 
     def arm(self, point: str, how: str = "SIGKILL") -> None:
         """Have the next process that reaches ``point`` send itself a signal."""
@@ -101,6 +106,36 @@ def kill_executor(target: Target) -> bool:
     """The JVM of an executor."""
     time.sleep(target.rng.uniform(0, 0.5))
     return _kill_one(target, target.processes("CoarseGrainedExecutorBackend"))
+
+
+def kill_jvm(target: Target) -> bool:
+    """The driver's JVM; the driver itself lives on."""
+    time.sleep(target.rng.uniform(0, 0.5))
+    return _kill_one(target, target.processes("SparkSubmit"))
+
+
+def second_driver(target: Target) -> bool:
+    """Another driver on the same checkpoint, which must be refused."""
+    if not refused(target.start(), target.root):
+        raise SystemExit("A second driver was not refused.")
+    return True
+
+
+def pause_driver(target: Target) -> bool:
+    """The driver with its JVM and all workers, at any moment."""
+    time.sleep(target.rng.uniform(0, 0.5))
+    pause(target.driver)
+    return True
+
+
+def paused_at(point: str) -> Strike:
+    """The driver alone when it reaches ``point``; its JVM and workers finish what they do."""
+
+    def strike(target: Target) -> bool:
+        target.arm(point, "SIGSTOP")
+        return target.struck(point) > 0
+
+    return strike
 
 
 def _kill_one(target: Target, processes: list[psutil.Process]) -> bool:
@@ -191,7 +226,15 @@ FATAL: dict[str, Strike] = {
 }
 #: only where a job writes to Kafka, Postgres and files; these end the driver as well
 SINKS: dict[str, Strike] = {f"driver {point}": at_point(point) for point in SINK_POINTS}
+PAUSES: dict[str, Strike] = {
+    "pause": pause_driver,
+    **{f"pause {point}": paused_at(point) for point in (*DRIVER_POINTS, *LEASE_POINTS)},
+}
+#: the same where a job writes to Kafka, Postgres and files
+SINK_PAUSES: dict[str, Strike] = {f"pause {point}": paused_at(point) for point in SINK_POINTS}
 SURVIVED: dict[str, Strike] = {
+    "second driver": second_driver,
+    "jvm": kill_jvm,
     "worker": kill_worker,
     **{f"worker {point}": at_point(point) for point in WORKER_POINTS if point != "rebuild"},
     "worker rebuild": during_rebuild,

@@ -1,4 +1,4 @@
-"""The short form of the fault suite: one job, two drivers' lives, a kill of each family."""
+"""The short form of the fault suite: one job, some drivers' lives, a kill of each family."""
 
 from __future__ import annotations
 
@@ -10,9 +10,15 @@ from pathlib import Path
 
 import pytest
 from tests.faults.soak import Round, Tally, plan
-from tests.faults.strikes import CLUSTER, FATAL, SURVIVED
+from tests.faults.strikes import CLUSTER, FATAL, PAUSES, SURVIVED
 
-from scurry.common.fault_points import DRIVER_POINTS, SINK_POINTS, VARIABLE, WORKER_POINTS
+from scurry.common.fault_points import (
+    DRIVER_POINTS,
+    LEASE_POINTS,
+    SINK_POINTS,
+    VARIABLE,
+    WORKER_POINTS,
+)
 
 LIVES = [
     (
@@ -21,14 +27,21 @@ LIVES = [
     ),
     ("local-cluster[2,1,1024]", ["executor", "zombie attempt", "driver after-sinks"]),
 ]
+#: several drivers at once
+SLEEPERS = [
+    ("local[2,4]", ["second driver", "jvm", "pause after-sinks"]),
+    ("local[2,4]", ["pause"]),
+]
 
 
 @pytest.mark.cluster
-def test_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("lives", [LIVES, SLEEPERS], ids=["kills", "pauses"])
+def test_nothing_is_lost_or_doubled(tmp_path: Path, lives: list[tuple[str, list[str]]]) -> None:
     tally = Tally()
-    Round(tmp_path / "round", random.Random(7), tally).run(LIVES, lambda kind: None)
+    Round(tmp_path / "round", random.Random(7), tally).run(lives, lambda kind: None)
     assert tally.line == (
-        f"kills={sum(len(kinds) for _, kinds in LIVES)} lost=0 duplicated=0 state_mismatches=0"
+        f"kills={sum(len(kinds) for _, kinds in lives)} lost=0 duplicated=0 state_mismatches=0"
     )
 
 
@@ -36,17 +49,17 @@ def test_every_kind_has_its_turn() -> None:
     lives = [life for lives in plan(100, random.Random(1)) for life in lives]
     kinds = [kind for _, kinds in lives for kind in kinds]
     assert len(kinds) == 100
-    assert set(kinds) == {*FATAL, *SURVIVED, *CLUSTER}
+    assert set(kinds) == {*FATAL, *PAUSES, *SURVIVED, *CLUSTER}
     for master, strikes in lives:
-        assert strikes[-1] in FATAL
-        assert not {*strikes[:-1]} & {*FATAL}
+        assert strikes[-1] in {*FATAL, *PAUSES}
+        assert not {*strikes[:-1]} & {*FATAL, *PAUSES}
         assert "cluster" in master or not {*strikes} & {*CLUSTER}
 
 
 def test_every_point_is_somewhere_in_the_engine() -> None:
     source = Path(__file__).parents[2] / "src" / "scurry"
     code = "".join(file.read_text() for file in source.rglob("*.py"))
-    for point in (*DRIVER_POINTS, *SINK_POINTS, *WORKER_POINTS):
+    for point in (*DRIVER_POINTS, *LEASE_POINTS, *SINK_POINTS, *WORKER_POINTS):
         assert code.count(f'fault_point("{point}")') == 1, point
 
 

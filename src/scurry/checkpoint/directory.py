@@ -4,19 +4,27 @@ Where things are in it, :mod:`scurry.checkpoint.layout` says. A plan appears by 
 not at all, and before its micro-batch is executed; a batch that is run again finds it and reads the
 very same records.
 
+Each driver has a directory of its own for plans, epochs and Spark's checkpoint, and works with it
+under a lease (:mod:`scurry.checkpoint.lease`). It begins with what the driver before has left
+(:mod:`scurry.checkpoint.takeover`). So no file that a driver writes is ever written, moved or
+deleted by one that came before it.
+
 Spark fixes the number of slots for the life of its checkpoint, so a job that is restarted with
 another parallelism gets a new one. Each is a *generation*, and has plans, epochs and state of its
 own. The generation in force is named in the manifest, which is replaced whole: that is the moment
 of the switch. The numbers of micro-batches go on rising; each generation knows the number of its
-first. The generation before is kept until the new one has committed something.
+first. The generation before is kept until the new one has committed something. A generation has
+the number of the driver that made it.
 """
 
 from __future__ import annotations
 
+import getpass
 import os
 import shutil
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -24,11 +32,22 @@ import msgspec
 from scurry.checkpoint.claims import Standing
 from scurry.checkpoint.epochs import Epoch, decode_epoch
 from scurry.checkpoint.layout import Home, Layout
+from scurry.checkpoint.lease import Holder, Lease, claim, holder_of
 from scurry.checkpoint.ledger import standing_of
-from scurry.checkpoint.manifest import Generation, Manifest, ManifestFile, this_writer
+from scurry.checkpoint.manifest import (
+    Generation,
+    Manifest,
+    ManifestFile,
+    check_writer,
+    this_writer,
+)
+from scurry.checkpoint.takeover import take_over
 from scurry.checkpoint.whole_files import write_whole
 from scurry.common.advice import WAYS_OUT
-from scurry.common.errors import ConfigurationError, StateError
+from scurry.common.errors import ConfigurationError, StateError, cause_to_show
+from scurry.common.new_files import NumberedDirectory
+from scurry.common.options.checkpoints import LEASE_DURATION
+from scurry.common.own_directories import check_owner, own_directory
 from scurry.runtime.ingress import TaskPlan, decode_plan, encode_plan
 from scurry.runtime.specs import JobSpec
 
@@ -51,10 +70,36 @@ class JobDirectory:
                 "all executors have mounted under the same path."
             )
         self.layout = Layout(Path(path).absolute())
-        self._file = ManifestFile(self.layout.manifest)
+        #: the epoch of the lease under which this process writes, 0 without one
+        self._driver = 0
+        #: the driver whose files are taken over, and its last plan when they were
+        self._source: int | None = None
+        self._cut = -1
+        self._taken_over = False
+        self._read()
+
+    def _read(self) -> None:
+        self._file = ManifestFile(self.layout.manifest_of(max(self.layout.drivers(), default=0)))
         self.manifest = Manifest("", 0, 0, [Generation(0, 0)])
         if self._file.exists():
             self.manifest = self._file.read()
+
+    def claim(self, job: str, duration: int = LEASE_DURATION.default) -> Lease:
+        """Become the one driver that may work with the checkpoint, as ``job``; raises
+        :class:`~scurry.common.errors.LeaseHeldError` if there is another one."""
+        above = max(self.layout.generations(), default=0)
+        place = f"The checkpoint in {self.root}"
+        with self._usable():
+            self._own()
+            lease = claim(NumberedDirectory(self.layout.leases), place, job, duration, above)
+        self._driver = lease.epoch
+        self._read()
+        return lease
+
+    def holder(self) -> tuple[int, Holder] | None:
+        """Who holds the lease of the checkpoint, or held it last, and its epoch; None if there was
+        no lease yet."""
+        return holder_of(NumberedDirectory(self.layout.leases))
 
     @property
     def root(self) -> Path:
@@ -72,8 +117,8 @@ class JobDirectory:
         return self.home_of(self.generation)
 
     def home_of(self, generation: Generation) -> Home:
-        """The directory of a generation."""
-        return self.layout.home(generation.number)
+        """The directory of a generation, as the driver has it whose files of it count."""
+        return self.layout.home(generation.number, generation.driver)
 
     @property
     def begins_with_state(self) -> bool:
@@ -89,27 +134,118 @@ class JobDirectory:
         been rescaled."""
         if self._file.exists():
             self.manifest = self._file.read()
+            check_writer(self.root, self.manifest.writer)
             self._check(self.manifest, job)
 
     def prepare(self, job: JobSpec) -> Manifest:
         """Create the directory, or check that what is there fits ``job``."""
+        with self._usable():
+            return self._prepare(job)
+
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        """Say what is wrong with the directory if it cannot be written to."""
+        try:
+            yield
+        except OSError as failure:
+            raise ConfigurationError(
+                f"The checkpoint directory {str(self.root)!r} (execution.checkpointing.dir) cannot "
+                f"be used: {failure.strerror or failure} ({failure.filename}). Give one that "
+                f"{getpass.getuser()!r} may write to, on a file system with room on it."
+            ) from cause_to_show(failure)
+
+    def _prepare(self, job: JobSpec) -> Manifest:
+        self._own()
         self.check(job)
         if not self._file.exists():
-            first = Generation(0, job.parallelism).followed_by(job, 0, 0)
-            checkpoint_id = uuid.uuid4().hex
-            self.manifest = Manifest(checkpoint_id, job.max_parallelism, len(job.stages), [first])
-        self.manifest.writer = this_writer()
+            self._create(job)
+        if self._driver and not self._taken_over:
+            self.take_over()
+        self.manifest.writer, self.manifest.name = this_writer(), job.name
         for part in self.home.needed:
             part.mkdir(parents=True, exist_ok=True)
         if self.begins_with_state and self._last_commit(self.generation) is not None:
             self._settle_in()
         self.sweep()
         if self.generation.fits(job):
-            self.manifest.generations[-1] = self.generation.followed_by(
-                job, self.generation.number, self.generation.first
-            )
+            now = self.generation
+            self.manifest.generations[-1] = now.followed_by(job, now.number, now.first, now.driver)
             self._file.write(self.manifest)
         return self.manifest
+
+    def _create(self, job: JobSpec) -> None:
+        first = Generation(0, job.parallelism).followed_by(job, 0, 0)
+        made = Manifest(uuid.uuid4().hex, job.max_parallelism, len(job.stages), [first])
+        self.root.mkdir(parents=True, exist_ok=True)
+        self._file.create(made)
+        self.check(job)
+
+    def take_over(self) -> None:
+        """Begin with what the driver before has left, as it is now. What that one still writes is
+        of no consequence any more, unless :meth:`outrun` says so."""
+        if self._source is None:
+            self._source = max((n for n in self.layout.drivers() if n < self._driver), default=0)
+        source = ManifestFile(self.layout.manifest_of(self._source))
+        self.manifest = source.read()
+        if not self._source:
+            # an earlier version of Scurry does not know that there are leases, and must not go on
+            source.write(self.manifest)
+        self._cut = self._last_plan(self.generation)
+        ends = [each.first - 1 for each in self.manifest.generations[1:]]
+        for at, last in enumerate([*ends, None]):
+            self._take_over_generation(at, last)
+        own = self.layout.manifest_of(self._driver)
+        own.parent.mkdir(parents=True, exist_ok=True)
+        self._file = source.beside(own)
+        self._file.write(self.manifest)
+        self._taken_over = True
+
+    def _take_over_generation(self, at: int, last: int | None) -> None:
+        """Have own files of the generation number ``at`` of the manifest, up to ``last``."""
+        before = self.manifest.generations[at]
+        now = msgspec.structs.replace(before, driver=self._driver)
+        committed = self._last_commit(before)
+        if committed is not None:
+            committed = committed if last is None else min(last, committed)
+        take_over(self.home_of(before), self.home_of(now), before.first, committed)
+        self.manifest.generations[at] = now
+
+    def outrun(self) -> bool:
+        """Whether the driver before has planned micro-batches since its files were taken over, and
+        may have committed them to sinks."""
+        if self._source is None:
+            return False
+        theirs = ManifestFile(self.layout.manifest_of(self._source)).read()
+        return self._last_plan(theirs.generations[-1]) > self._cut
+
+    def settle(self) -> None:
+        """Nobody needs the files of drivers before this one any more."""
+        if self._source is None:
+            return
+        self._source = None
+        for number in (0, *self.layout.generations()):
+            for home in self.layout.home(number).drivers():
+                if home.driver < self._driver:
+                    shutil.rmtree(home.own, ignore_errors=True)
+            legacy = self.layout.home(number)
+            for part in (*legacy.of_driver, *legacy.plan_drafts):
+                shutil.rmtree(part, ignore_errors=True)
+
+    def _last_plan(self, generation: Generation) -> int:
+        place = self.home_of(generation).plans
+        names = os.listdir(place) if place.exists() else []
+        return max((int(name) for name in names if name.isdigit()), default=-1)
+
+    def _own(self) -> None:
+        """Make the directory one that only this user can enter; raises :class:`StateError` if it
+        is somebody else's."""
+        otherwise = "Take its ownership (chown), or give a directory of your own."
+        place = self.root.resolve()
+        if place.is_dir():
+            check_owner(place, otherwise)
+            place.chmod(0o700)
+        else:
+            own_directory(place, otherwise)
 
     def _check(self, manifest: Manifest, job: JobSpec) -> None:
         fixed = (
@@ -136,7 +272,8 @@ class JobDirectory:
     def draft(self, job: JobSpec) -> Generation:
         """The generation that ``job`` needs, with an empty directory; not in force yet."""
         _, last = self.durable()
-        made = self.generation.followed_by(job, self.generation.number + 1, last + 1)
+        number = self._driver or self.generation.number + 1
+        made = self.generation.followed_by(job, number, last + 1, self._driver)
         home = self.home_of(made)
         shutil.rmtree(home.path, ignore_errors=True)
         for part in (*home.needed, home.initial_state):
@@ -152,12 +289,13 @@ class JobDirectory:
 
     def sweep(self) -> None:
         """Remove what belongs to generations that are no longer known."""
-        homes = {self.home_of(generation) for generation in self.manifest.generations}
-        for home in self.layout.homes():
-            if home not in homes:
-                shutil.rmtree(home.path, ignore_errors=True)
-        first = self.layout.home(0)
-        if first not in homes:
+        known = {generation.number for generation in self.manifest.generations}
+        for number in self.layout.generations():
+            # a later driver knows generations that this one does not
+            if number not in known and not (self._driver and number > self._driver):
+                shutil.rmtree(self.layout.home(number).path, ignore_errors=True)
+        if 0 not in known:
+            first = self.layout.home(0, self._driver)
             for part in (*first.parts, *first.plan_drafts):
                 shutil.rmtree(part, ignore_errors=True)
 

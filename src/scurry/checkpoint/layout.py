@@ -2,20 +2,34 @@
 
 ::
 
-    root/job.json            the manifest: what the checkpoint is, and its generations
-    root/spark/              Spark's own checkpoint: offsets, commits, state
-    root/plans/000000012/0   what task 0 of micro-batch 12 reads (one JSON line)
-    root/plans/000000012/_after.json   where the sources stand after it
-    root/epochs/12.json      where the job stands after micro-batch 12
+    root/job.json            what the checkpoint is
+    root/status.json         how the job is doing, as of the last second
+    root/leases/000000007.json   which driver may work with it
+    root/driver-7/job.json   the manifest: what the checkpoint is, and its generations
+    root/driver-7/spark/     Spark's own checkpoint: offsets, commits, state
+    root/driver-7/plans/000000012/0   what task 0 of micro-batch 12 reads (one JSON line)
+    root/driver-7/plans/000000012/_after.json   where the sources stand after it
+    root/driver-7/epochs/12.json      where the job stands after micro-batch 12
     root/runs/1-0/           the large tables of slot 0 of stage 1
     root/log/1-0/            large entries of its log, to which Spark's state refers
     root/waiting/            notes of workers that wait for a server
+    root/rooms/uid/          what a source or sink keeps here for itself
+    root/driver-7/instances/<run>/    who has instances of the functions of a run
+    root/driver-7/logs/<run>/         log records of workers, on their way to the driver
+
+Each driver has a directory of its own for all that is written again under the same names, called
+after the epoch of its lease. It begins with what the driver before has left
+(:mod:`scurry.checkpoint.takeover`), so a driver that was taken for dead and goes on writes where
+nobody looks any more. What the drivers share are files that are never changed and have random
+names. In checkpoints from before there were leases, and without a lease in tests, the parts of a
+driver's directory lie where the directory is.
 
 A job that is restarted with another parallelism gets a new *generation*, with plans, epochs and
 state of its own. The first one is the directory itself, the others lie in it::
 
-    root/generation-1/spark, plans, epochs, runs, log, waiting
-    root/generation-1/state/2/0/   what slot 0 of stage 2 begins with
+    root/generation-8/driver-8/spark, plans, epochs, instances, logs
+    root/generation-8/runs, log, waiting
+    root/generation-8/state/2/0/   what slot 0 of stage 2 begins with
 
 What a slot's own directories hold is the business of the modules that write it: runs of
 :mod:`scurry.state.runs.files`, entries of :mod:`scurry.checkpoint.log_files`, state to begin with
@@ -30,8 +44,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 _GENERATION = "generation-"
+_DRIVER = "driver-"
 _DRAFT = ".draft"
 
 
@@ -51,11 +67,18 @@ class Home:
     """The directory of one generation."""
 
     path: Path
+    #: the epoch of the lease of the driver whose files are meant; 0 for those from before leases
+    driver: int = 0
+
+    @property
+    def own(self) -> Path:
+        """The directory of the driver's files."""
+        return _driver(self.path, self.driver) if self.driver else self.path
 
     @property
     def spark(self) -> Path:
         """Where Spark keeps its own checkpoint."""
-        return self.path / "spark"
+        return self.own / "spark"
 
     def spark_commit(self, number: int) -> Path:
         """The file that shows that Spark has committed its micro-batch ``number``."""
@@ -69,7 +92,7 @@ class Home:
     @property
     def plans(self) -> Path:
         """Where the plans of micro-batches are."""
-        return self.path / "plans"
+        return self.own / "plans"
 
     def plan(self, batch: int) -> Path:
         """The directory of the plan of micro-batch ``batch``."""
@@ -77,7 +100,7 @@ class Home:
 
     def plan_draft(self, batch: int) -> Path:
         """The same before it is complete."""
-        return self.path / f"draft-{batch}"
+        return self.own / f"draft-{batch}"
 
     @property
     def plan_drafts(self) -> tuple[Path, ...]:
@@ -97,7 +120,7 @@ class Home:
     @property
     def epochs(self) -> Path:
         """Where the epochs are."""
-        return self.path / "epochs"
+        return self.own / "epochs"
 
     def epoch(self, batch: int) -> Path:
         """The epoch after micro-batch ``batch``."""
@@ -134,15 +157,34 @@ class Home:
         return self.path / "waiting"
 
     @property
+    def instances(self) -> Path:
+        """Where processes note which instances of functions they have."""
+        return self.own / "instances"
+
+    @property
+    def logs(self) -> Path:
+        """Where workers write log records for the driver."""
+        return self.own / "logs"
+
+    @property
     def needed(self) -> tuple[Path, ...]:
         """The directories that have to be there before the first micro-batch."""
         return self.plans, self.epochs
 
     @property
     def parts(self) -> tuple[Path, ...]:
-        """All directories of the generation."""
-        own = (self._runs, self._log, self.initial_state, self.waiting)
-        return self.spark, self.plans, self.epochs, *own
+        """All directories of the generation, but those of drivers with a lease."""
+        shared = (self._runs, self._log, self.initial_state, self.waiting)
+        return (*self.of_driver, *shared)
+
+    @property
+    def of_driver(self) -> tuple[Path, ...]:
+        """The directories of the driver's files."""
+        return self.spark, self.plans, self.epochs, self.instances, self.logs
+
+    def drivers(self) -> Iterator[Home]:
+        """The same generation as all drivers with a lease have it that have left something."""
+        return (Home(self.path, number) for number in _numbered(self.path, _DRIVER))
 
 
 @dataclass(frozen=True)
@@ -152,14 +194,48 @@ class Layout:
     root: Path
 
     @property
+    def leases(self) -> Path:
+        """Who works with the checkpoint, and who did."""
+        return self.root / "leases"
+
+    @property
     def manifest(self) -> Path:
-        """What the checkpoint is, and which generation is in force."""
+        """What the checkpoint is."""
         return self.root / "job.json"
 
-    def home(self, generation: int) -> Home:
-        """The directory of a generation, by its number."""
-        return Home(self.root / f"{_GENERATION}{generation}" if generation else self.root)
+    @property
+    def status(self) -> Path:
+        """How the job that works here is doing; written by it every second."""
+        return self.root / "status.json"
 
-    def homes(self) -> Iterator[Home]:
-        """The directories of all generations that have left something here, but the first."""
-        return (Home(place) for place in self.root.glob(f"{_GENERATION}*"))
+    def room(self, uid: str) -> Path:
+        """What a source or sink keeps in the checkpoint, whatever the generation."""
+        return self.root / "rooms" / quote(uid, safe="")
+
+    def manifest_of(self, driver: int) -> Path:
+        """What the checkpoint is, and which generation is in force, as a driver has it. When this
+        file is there, everything is that the driver has taken over."""
+        return _driver(self.root, driver) / "job.json" if driver else self.manifest
+
+    def drivers(self) -> list[int]:
+        """The epochs of the leases of all drivers that have taken the checkpoint over, in order."""
+        numbers = _numbered(self.root, _DRIVER)
+        return sorted(number for number in numbers if self.manifest_of(number).exists())
+
+    def home(self, generation: int, driver: int = 0) -> Home:
+        """The directory of a generation, by its number, as a driver has it."""
+        place = self.root / f"{_GENERATION}{generation}" if generation else self.root
+        return Home(place, driver)
+
+    def generations(self) -> list[int]:
+        """The numbers of all generations that have left something here, but the first."""
+        return sorted(_numbered(self.root, _GENERATION))
+
+
+def _driver(path: Path, number: int) -> Path:
+    return path / f"{_DRIVER}{number}"
+
+
+def _numbered(path: Path, prefix: str) -> Iterator[int]:
+    names = (place.name.removeprefix(prefix) for place in path.glob(f"{prefix}*"))
+    return (int(name) for name in names if name.isdigit())

@@ -44,6 +44,13 @@ class Ledger(Protocol):
     def drop_plans_after(self, batch: int) -> None:
         """Forget plans that cannot have been executed: those beyond the one after ``batch``."""
 
+    def outrun(self) -> bool:
+        """Whether the driver before has planned micro-batches since this one has taken its files
+        over, and may have committed them to sinks. Asked once the sinks take no more of it."""
+
+    def settle(self) -> None:
+        """What the driver before has left is not needed any more."""
+
 
 def standing_of(ledger: Ledger, place: str) -> Standing | None:
     """Where the checkpoint at ``place`` stands, None if nothing was planned yet."""

@@ -13,6 +13,7 @@ keeps them when it is written again.
 
 from __future__ import annotations
 
+import re
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -22,10 +23,12 @@ import msgspec
 from scurry import __version__
 from scurry.checkpoint.whole_files import write_whole
 from scurry.common.errors import StateError
+from scurry.common.new_files import create_whole
 from scurry.runtime.specs import JobSpec
 
-#: The version of all that is in a checkpoint; one of another version is refused.
-FORMAT = 4
+#: The version of all that is in a checkpoint. 4 had no leases; it is read, and written on as this.
+FORMAT = 5
+_READ = (4, FORMAT)
 
 
 class Writer(msgspec.Struct, frozen=True):
@@ -43,6 +46,24 @@ def this_writer() -> Writer:
         return Writer(__version__)
 
 
+def check_writer(root: Path, writer: Writer) -> None:
+    """Raise :class:`StateError` if a later Spark wrote the checkpoint in ``root`` last. Spark reads
+    what its earlier versions wrote, and makes no promise about later ones."""
+    ours = this_writer().pyspark
+    if _release(writer.pyspark) > _release(ours) > ():
+        raise StateError(
+            f"The checkpoint in {root} was written with PySpark {writer.pyspark}, and this is "
+            f"PySpark {ours}, which may misread it. Go on with PySpark {writer.pyspark} or a later "
+            "version, or start anew with an empty directory."
+        )
+
+
+def _release(version_: str) -> tuple[int, ...]:
+    """The first two numbers of a version, by which Spark's formats change; () if not known."""
+    found = re.match(r"(\d+)\.(\d+)", version_)
+    return tuple(map(int, found.groups())) if found else ()
+
+
 class Generation(msgspec.Struct):
     """What is fixed as long as Spark's checkpoint is the same."""
 
@@ -54,6 +75,8 @@ class Generation(msgspec.Struct):
     sources: dict[str, int] = {}
     #: the number of its first micro-batch
     first: int = 0
+    #: the epoch of the lease of the driver whose files of this generation count
+    driver: int = 0
 
     def fits(self, job: JobSpec) -> bool:
         """Whether ``job`` has the parallelism of this generation, in all its parts."""
@@ -62,7 +85,7 @@ class Generation(msgspec.Struct):
         same = all(known.get(uid, degree) == degree for uid, degree in degrees.items())
         return same and self.parallelism == job.parallelism
 
-    def followed_by(self, job: JobSpec, number: int, first: int) -> Generation:
+    def followed_by(self, job: JobSpec, number: int, first: int, driver: int = 0) -> Generation:
         """The generation of ``job`` that comes after this one. What is known of operators that
         the job does not have is kept: they may come back."""
         return Generation(
@@ -71,6 +94,7 @@ class Generation(msgspec.Struct):
             {**self.operators, **job.degrees},
             {**self.sources, **_tasks(job)},
             first,
+            driver,
         )
 
 
@@ -89,6 +113,8 @@ class Manifest(msgspec.Struct):
     #: the format
     version: int = FORMAT
     writer: Writer = Writer()
+    #: the name of the job that worked with it last
+    name: str = ""
 
 
 class _Format(msgspec.Struct):
@@ -115,10 +141,12 @@ class ManifestFile:
         try:
             content = self._path.read_bytes()
             found = msgspec.json.decode(content, type=_Format)
-            if found.version != FORMAT:
+            if found.version not in _READ:
                 raise StateError(_another_format(self._path.parent, found))
             self._content = msgspec.json.decode(content)
-            return msgspec.json.decode(content, type=Manifest)
+            made = msgspec.json.decode(content, type=Manifest)
+            made.version = FORMAT
+            return made
         except (OSError, msgspec.MsgspecError) as failure:
             raise StateError(
                 f"{self._path} cannot be read ({failure}): the checkpoint is damaged, or was "
@@ -129,9 +157,19 @@ class ManifestFile:
     def write(self, manifest: Manifest) -> None:
         """Make it the manifest, all at once, unless it is already."""
         content = {**self._content, **msgspec.to_builtins(manifest)}
-        if content != self._content:
+        if content != self._content or not self.exists():
             write_whole(self._path, msgspec.json.encode(content))
             self._content = content
+
+    def create(self, manifest: Manifest) -> None:
+        """Make it the manifest, unless somebody else is quicker to make another one."""
+        create_whole(self._path, msgspec.json.encode(manifest))
+
+    def beside(self, path: Path) -> ManifestFile:
+        """The same manifest as another file, which need not exist yet."""
+        made = ManifestFile(path)
+        made._content = dict(self._content)
+        return made
 
 
 def _another_format(root: Path, found: _Format) -> str:

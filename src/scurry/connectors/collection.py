@@ -7,7 +7,15 @@ from typing import Any
 
 from scurry.common.copies import own_all
 from scurry.common.type_information import TypeInformation
-from scurry.functions.source import Json, ReadPlan, ReadRange, Source, SourceBatch, SourceEnumerator
+from scurry.functions.source import (
+    LAG,
+    Json,
+    ReadPlan,
+    ReadRange,
+    Source,
+    SourceBatch,
+    SourceEnumerator,
+)
 
 _READ_ROWS = 65_536
 
@@ -40,11 +48,15 @@ class SequenceEnumerator(SourceEnumerator):
 
     def __init__(self, size: int) -> None:
         self._size = size
+        self._planned = 0
 
     def initial_position(self) -> Json:
         return 0
 
     def plan(self, position: Json, max_records: int) -> ReadPlan:
-        end = min(self._size, position + max_records)
+        end = self._planned = min(self._size, position + max_records)
         ranges = [ReadRange("0", [position, end])] if end > position else []
         return ReadPlan(end, ranges, finished=end >= self._size)
+
+    def gauges(self) -> dict[str, int]:
+        return {LAG: self._size - self._planned}

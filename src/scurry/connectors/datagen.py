@@ -117,7 +117,7 @@ class DataGeneratorSource(Source):
         return self._type
 
     def enumerator(self, parallelism: int) -> SourceEnumerator:
-        return _Numbers(self._count, parallelism, self._limit)
+        return NumberEnumerator(self._count, parallelism, self._limit)
 
     def read(self, what: Json) -> Iterator[SourceBatch]:
         start, end, step = what
@@ -128,7 +128,7 @@ class DataGeneratorSource(Source):
             yield SourceBatch(rows=rows)
 
 
-class _Numbers(SourceEnumerator):
+class NumberEnumerator(SourceEnumerator):
     """Numbers up to ``count``, no faster than the limit."""
 
     def __init__(

@@ -94,23 +94,36 @@ class DeltaSink(Sink):
         assert self._commits is not None
         delta = package()
         try:
-            seen = self._commits.mark(self._commits.table())
-            if self._history.repeats(batch_id, seen):
-                return
-            mark = self._history.mark(batch_id)
-            delta.write_deltalake(
-                self._path,
-                pa.concat_tables(batches, promote_options="default"),
-                mode="append",
-                partition_by=self._partition_by,
-                storage_options=self._storage,
-                commit_properties=self._commits.properties(mark, first=seen is None),
-            )
+            self._append(batch_id, pa.concat_tables(batches, promote_options="default"))
         except (delta.exceptions.DeltaError, pa.ArrowException) as failure:
+            self._commits.check()
             raise JobError(
                 f"DeltaSink could not write to {self._path!r}: {failure}. Check that the records' "
                 "columns are those of the table."
             ) from failure
+
+    def _append(self, batch_id: int, records: pa.Table) -> None:
+        commits = self._commits
+        assert commits is not None
+        table = commits.table()
+        if table is None:
+            table = commits.create(records.schema, self._partition_by)
+        commits.admit(table)
+        seen = commits.mark(table)
+        if self._history.repeats(batch_id, seen):
+            return
+        # on this very version of the table: if another driver has entered since, Delta refuses
+        package().write_deltalake(
+            table,
+            records,
+            mode="append",
+            partition_by=self._partition_by,
+            commit_properties=commits.properties(self._history.mark(batch_id), first=seen is None),
+        )
+
+    def recover(self, batch_id: int) -> None:
+        assert self._commits is not None
+        self._commits.enter()
 
 
 class _ColumnWriter(SinkWriter):

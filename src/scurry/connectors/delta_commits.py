@@ -4,6 +4,10 @@ The log holds, for each application, the number of its last transaction. A mark 
 and the token of its branch, so a sink is two applications in the log, one for each. Each commit
 also has the batch's identity in its metadata. So the files of single batches can be found, and
 removed by a new version of the table; the older versions stay readable.
+
+A third application has the epoch of the lease of the driver that entered last. A commit is made on
+the version of the table in which the epoch was found; if another driver has entered since, Delta
+refuses it, because both write to the same application.
 """
 
 from __future__ import annotations
@@ -55,6 +59,7 @@ class DeltaCommits:
         self._storage = storage_options
         self._app = f"scurry/{context.checkpoint_id}/{context.uid}"
         self._history = context.history
+        self._lease = context.lease
 
     def table(self, version: int | None = None) -> Any:
         """The table, None if there is none."""
@@ -71,6 +76,41 @@ class DeltaCommits:
         token = table.transaction_version(f"{self._app}/branch")
         return Mark(batch, f"{token:015x}" if token else "")
 
+    def enter(self) -> None:
+        """From now on drivers with an older lease are kept out, if there is a table."""
+        table = self.table()
+        if table is not None and self._epoch(table) != self._lease.epoch:
+            self._lease.enter(self._epoch(table))
+            properties = package().CommitProperties(app_transactions=[self._entry])
+            self._commit_to(table, [], properties)
+
+    def create(self, schema: pa.Schema, partition_by: list[str] | None) -> Any:
+        """An empty table, if there is still none, that belongs to this driver from the start."""
+        delta = package()
+        return delta.DeltaTable.create(
+            self._path,
+            schema=schema,
+            mode="error",
+            partition_by=partition_by,
+            storage_options=self._storage,
+            commit_properties=delta.CommitProperties(app_transactions=[self._entry]),
+        )
+
+    def admit(self, table: Any) -> None:
+        """Raise if another driver has entered ``table``."""
+        self._lease.admit(self._epoch(table))
+
+    def check(self) -> None:
+        """Raise if another driver has taken the checkpoint over."""
+        self._lease.check()
+
+    def _epoch(self, table: Any) -> int:
+        return int(table.transaction_version(f"{self._app}/lease") or 0)
+
+    @property
+    def _entry(self) -> Any:
+        return package().Transaction(app_id=f"{self._app}/lease", version=self._lease.epoch)
+
     def properties(self, mark: Mark, **more: Any) -> Any:
         """What a commit carries that makes ``mark`` the last batch."""
         delta = package()
@@ -81,6 +121,7 @@ class DeltaCommits:
             app_transactions=[
                 delta.Transaction(app_id=self._app, version=mark.batch),
                 delta.Transaction(app_id=f"{self._app}/branch", version=token),
+                self._entry,
             ],
         )
 
@@ -106,6 +147,10 @@ class DeltaCommits:
 
     def _commit(self, actions: list[Any], properties: Any) -> None:
         table = self.table()
+        self._lease.enter(self._epoch(table))
+        self._commit_to(table, actions, properties)
+
+    def _commit_to(self, table: Any, actions: list[Any], properties: Any) -> None:
         partitions = table.metadata().partition_columns
         table.create_write_transaction(
             actions, "append", table.schema(), partitions, commit_properties=properties

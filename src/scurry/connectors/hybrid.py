@@ -9,6 +9,7 @@ partitions of a source that has ended no longer hold the watermark back.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from scurry.common.changelog import mode_of_union
 from scurry.common.errors import ProgramError, StateError
@@ -46,6 +47,10 @@ class HybridSource(Source):
     def type_info(self) -> TypeInformation | None:
         kinds = [source.type_info for source in self._sources]
         return kinds[0] if all(kind == kinds[0] for kind in kinds) else None
+
+    def take_room(self, room: Path) -> None:
+        for number, source in enumerate(self._sources):
+            source.take_room(room / str(number))
 
     def enumerator(self, parallelism: int) -> SourceEnumerator:
         return _InTurn(self._sources, parallelism)

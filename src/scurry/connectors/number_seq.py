@@ -12,7 +12,15 @@ from scurry.common.changelog import ChangelogMode
 from scurry.common.errors import ProgramError
 from scurry.common.type_information import TypeInformation
 from scurry.common.typeinfo import Types
-from scurry.functions.source import Json, ReadPlan, ReadRange, Source, SourceBatch, SourceEnumerator
+from scurry.functions.source import (
+    LAG,
+    Json,
+    ReadPlan,
+    ReadRange,
+    Source,
+    SourceBatch,
+    SourceEnumerator,
+)
 
 _READ_ROWS = 65_536
 
@@ -55,6 +63,7 @@ class _NumberEnumerator(SourceEnumerator):
         total = end - start + 1
         cuts = [start + total * at // parallelism for at in range(parallelism + 1)]
         self._partitions = list(pairwise(cuts))
+        self._left = total
 
     def partitions(self) -> list[str]:
         return [str(at) for at in range(len(self._partitions))]
@@ -72,5 +81,8 @@ class _NumberEnumerator(SourceEnumerator):
             if end > at:
                 ranges.append(ReadRange(name, [at, end]))
                 after[name] = end
-        done = all(after[name] >= self._partitions[int(name)][1] for name in after)
-        return ReadPlan(after, ranges, finished=done)
+        self._left = sum(self._partitions[int(name)][1] - at for name, at in after.items())
+        return ReadPlan(after, ranges, finished=self._left == 0)
+
+    def gauges(self) -> dict[str, int]:
+        return {LAG: self._left}

@@ -1,7 +1,8 @@
 """`RedisSink`: the last value of each key, in Redis.
 
 Each micro-batch is one transaction of Redis (``MULTI``/``EXEC``), together with the mark of the
-batch: a repeated batch is recognised and passed over.
+batch: a repeated batch is recognised and passed over. The key of the mark is watched from the
+moment at which it is read, so the transaction fails if another driver has entered meanwhile.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -16,6 +18,7 @@ from scurry.common.errors import JobError, ProgramError, TypeMismatchError, shor
 from scurry.common.types import Row, RowKind
 from scurry.connectors.patience import DEFAULT_SECONDS, Patience
 from scurry.connectors.records import names_of, values_of
+from scurry.functions.fencing import Fence
 from scurry.functions.history import History, Mark, NumbersOnly
 from scurry.functions.sink import CommitterContext, Sink, SinkWriter, WriterContext
 
@@ -55,6 +58,7 @@ class RedisSink(Sink):
         self._client: Any = None
         self._marker = ""
         self._history: History = NumbersOnly()
+        self._lease = Fence()
 
     @staticmethod
     def values(
@@ -94,18 +98,44 @@ class RedisSink(Sink):
         )
         self._marker = f"_scurry:{context.checkpoint_id}/{context.uid}"
         self._history = context.history
+        self._lease = context.lease
 
     def committed_mark(self) -> Mark | None:
-        return self._patiently(self._read_mark)
+        mark, _ = self._patiently(lambda: self._read(self._client))
+        return mark
 
-    def _read_mark(self) -> Mark | None:
-        found = self._client.get(self._marker)
+    def _read(self, client: Any) -> tuple[Mark | None, int]:
+        """The last mark, and the epoch of the lease of the driver that entered last."""
+        found = client.get(self._marker)
         if found is None:
-            return None
-        # marks of earlier versions are a number and nothing else
+            return None, 0
+        # marks of earlier versions are a number and nothing else, or have no epoch
         text = found if isinstance(found, str) else found.decode()
-        batch, branch, when = [*text.split("/"), "", ""][:3]
-        return Mark(int(batch), branch, int(when) if when else None)
+        batch, branch, when, epoch = [*text.split("/"), "", "", ""][:4]
+        mark = Mark(int(batch), branch, int(when) if when else None)
+        return mark if mark.batch >= 0 else None, int(epoch or 0)
+
+    def recover(self, batch_id: int) -> None:
+        self._patiently(lambda: self._watching(self._enter))
+
+    def _enter(self, pipe: Any) -> None:
+        mark, epoch = self._read(pipe)
+        self._lease.enter(epoch)
+        pipe.multi()
+        pipe.set(self._marker, self._mark_text(mark or Mark(-1)))
+
+    def _watching(self, prepare: Callable[[Any], None]) -> None:
+        """Have ``prepare`` read the mark and fill a transaction, and execute it; once more if
+        somebody else has written the mark between."""
+        with self._client.pipeline(transaction=True) as pipe:
+            while True:
+                try:
+                    pipe.watch(self._marker)
+                    prepare(pipe)
+                    pipe.execute()
+                    return
+                except package().WatchError:
+                    pipe.reset()
 
     def why_not_truncate(self) -> str:
         return (
@@ -114,14 +144,19 @@ class RedisSink(Sink):
         )
 
     def accept(self, mark: Mark) -> None:
-        self._patiently(lambda: self._client.set(self._marker, _mark_text(mark)))
+        def prepare(pipe: Any) -> None:
+            self._lease.enter(self._read(pipe)[1])
+            pipe.multi()
+            pipe.set(self._marker, self._mark_text(mark))
+
+        self._patiently(lambda: self._watching(prepare))
 
     def commit(self, batch_id: int, messages: list[Any]) -> None:
         changes: dict[str, Any] = {}
         for message in messages:
             changes.update(message)
         if changes:
-            self._patiently(lambda: self._apply(batch_id, changes))
+            self._patiently(lambda: self._watching(partial(self._apply, batch_id, changes)))
 
     def _patiently(self, call: Callable[[], T]) -> T:
         waiting = Patience(self._server, self._patience, purpose="write a micro-batch")
@@ -133,29 +168,31 @@ class RedisSink(Sink):
                 "cause and restart the job, which writes the micro-batch again."
             ) from failure
 
-    def _apply(self, batch: int, changes: Mapping[str, Any]) -> None:
-        if self._history.repeats(batch, self._read_mark()):
+    def _apply(self, batch: int, changes: Mapping[str, Any], pipe: Any) -> None:
+        mark, epoch = self._read(pipe)
+        self._lease.admit(epoch)
+        repeated = self._history.repeats(batch, mark)
+        pipe.multi()
+        if repeated:
             return
-        with self._client.pipeline(transaction=True) as pipe:
-            for key, value in changes.items():
-                if value is None or isinstance(value, dict):
-                    pipe.delete(key)
-                if isinstance(value, dict) and value:
-                    pipe.hset(key, mapping=value)
-                    if self._expire is not None:
-                        pipe.expire(key, self._expire)
-                elif value is not None and not isinstance(value, dict):
-                    pipe.set(key, value, ex=self._expire)
-            pipe.set(self._marker, _mark_text(self._history.mark(batch)))
-            pipe.execute()
+        for key, value in changes.items():
+            if value is None or isinstance(value, dict):
+                pipe.delete(key)
+            if isinstance(value, dict) and value:
+                pipe.hset(key, mapping=value)
+                if self._expire is not None:
+                    pipe.expire(key, self._expire)
+            elif value is not None and not isinstance(value, dict):
+                pipe.set(key, value, ex=self._expire)
+        pipe.set(self._marker, self._mark_text(self._history.mark(batch)))
+
+    def _mark_text(self, mark: Mark) -> str:
+        now = int(time.time() * 1000)
+        return f"{mark.batch}/{mark.branch}/{mark.when or now}/{self._lease.epoch}"
 
     def close(self) -> None:
         if self._client is not None:
             self._client.close()
-
-
-def _mark_text(mark: Mark) -> str:
-    return f"{mark.batch}/{mark.branch}/{int(time.time() * 1000)}"
 
 
 def _is_passing(failure: Exception) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from pathlib import Path
 
 import pytest
@@ -194,3 +196,23 @@ def test_a_damaged_epoch_names_the_ways_out(tmp_path: Path) -> None:
         "Put the file back. Or go on from an older copy of the checkpoint: set "
         "execution.checkpointing.dir to its directory. Or begin anew: set it to an empty one."
     )
+
+
+def test_only_the_owner_can_enter_a_checkpoint(tmp_path: Path) -> None:
+    new, made, linked = tmp_path / "a" / "new", tmp_path / "made", tmp_path / "linked"
+    made.mkdir(mode=0o755)
+    linked.symlink_to(made)
+    for place in (new, made, linked):
+        JobDirectory(str(place)).prepare(job())
+        assert stat.S_IMODE(place.stat().st_mode) == 0o700
+
+
+def test_somebody_elses_checkpoint_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    JobDirectory(str(tmp_path)).prepare(job())
+    me = os.getuid()
+    monkeypatch.setattr(os, "getuid", lambda: me + 1)
+    refused = rf"{tmp_path} belongs to user {me}.*unpickled.*chown\), or give a directory of your"
+    with pytest.raises(StateError, match=refused):
+        JobDirectory(str(tmp_path)).prepare(job())

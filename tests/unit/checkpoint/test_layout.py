@@ -12,7 +12,18 @@ import scurry
 from scurry.checkpoint.layout import Home, Layout, draft_of, is_draft
 
 #: The names of a job's directory, which nobody but the layout may spell out.
-NAMES = {"job.json", "plans", "epochs", "runs", "log", "waiting", "_after.json", "generation-"}
+NAMES = {
+    "job.json",
+    "plans",
+    "epochs",
+    "runs",
+    "log",
+    "waiting",
+    "_after.json",
+    "generation-",
+    "driver-",
+    "leases",
+}
 
 
 def test_the_first_generation_is_the_directory_itself(tmp_path: Path) -> None:
@@ -25,7 +36,7 @@ def test_the_first_generation_is_the_directory_itself(tmp_path: Path) -> None:
 def test_the_places_of_a_generation() -> None:
     home = Home(Path("/job"))
     assert [str(place) for place in home.parts] == [
-        *("/job/spark", "/job/plans", "/job/epochs"),
+        *("/job/spark", "/job/plans", "/job/epochs", "/job/instances", "/job/logs"),
         *("/job/runs", "/job/log", "/job/state", "/job/waiting"),
     ]
     assert str(home.share(home.plan(12), 0)) == "/job/plans/000000012/0"
@@ -55,7 +66,27 @@ def test_other_generations_are_found_and_nothing_else(tmp_path: Path) -> None:
     layout = Layout(tmp_path)
     for place in (layout.home(1).path, layout.home(2).path, layout.home(0).plans):
         place.mkdir()
-    assert {home.path.name for home in layout.homes()} == {"generation-1", "generation-2"}
+    assert layout.generations() == [1, 2]
+
+
+def test_a_driver_has_its_own_files_and_shares_the_others(tmp_path: Path) -> None:
+    home = Layout(tmp_path).home(3, driver=7)
+    own = tmp_path / "generation-3" / "driver-7"
+    assert home.spark_commit(7) == own / "spark" / "commits" / "7"
+    assert home.plan(12) == own / "plans" / "000000012"
+    assert home.epoch(12) == own / "epochs" / "12.json"
+    for place in (home.runs(1, 0), home.log(1, 0), home.initial_state, home.waiting):
+        assert place.is_relative_to(tmp_path / "generation-3")
+        assert not place.is_relative_to(own)
+
+
+def test_a_driver_counts_once_it_has_a_manifest(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    for number in (2, 10, 9):
+        layout.manifest_of(number).parent.mkdir()
+    for number in (10, 2):
+        layout.manifest_of(number).touch()
+    assert layout.drivers() == [2, 10]
 
 
 def test_what_dead_drivers_left_of_plans(tmp_path: Path) -> None:

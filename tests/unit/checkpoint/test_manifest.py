@@ -40,7 +40,8 @@ def test_what_it_says(tmp_path: Path) -> None:
         "checkpoint_id": made.checkpoint_id,
         "max_parallelism": 128,
         "stages": 1,
-        "version": 4,
+        "version": 5,
+        "name": "Scurry job",
         "writer": {"scurry": scurry.__version__, "pyspark": version("pyspark")},
         "generations": [
             {
@@ -49,6 +50,7 @@ def test_what_it_says(tmp_path: Path) -> None:
                 "operators": {"map": 2, "sink": 2},
                 "sources": {"numbers": 1},
                 "first": 0,
+                "driver": 0,
             }
         ],
     }
@@ -59,6 +61,26 @@ def test_the_identity_stays_and_the_writer_is_the_last_one(tmp_path: Path) -> No
     change(tmp_path, writer={"scurry": "0.0.1", "pyspark": "4.0.0"})
     assert JobDirectory(str(tmp_path)).prepare(job()).checkpoint_id == before
     assert content(tmp_path)["writer"]["scurry"] == scurry.__version__
+
+
+@pytest.mark.parametrize("later", ["4.99.0", "5.0.0.dev1", "17.1"])
+def test_a_later_spark_s_checkpoint_is_refused_and_stays_as_it_is(
+    tmp_path: Path, later: str
+) -> None:
+    JobDirectory(str(tmp_path)).prepare(job())
+    change(tmp_path, writer={"scurry": "9.0", "pyspark": later})
+    before = content(tmp_path)
+    with pytest.raises(StateError, match=f"written with PySpark {later}, and this is PySpark 4"):
+        JobDirectory(str(tmp_path)).prepare(job())
+    assert content(tmp_path) == before
+
+
+@pytest.mark.parametrize("other", ["", "unknown", "3.5.1", version("pyspark") + ".post1"])
+def test_an_earlier_or_unknown_spark_s_checkpoint_is_taken(tmp_path: Path, other: str) -> None:
+    JobDirectory(str(tmp_path)).prepare(job())
+    change(tmp_path, writer={"scurry": "0.1", "pyspark": other})
+    JobDirectory(str(tmp_path)).prepare(job())
+    assert content(tmp_path)["writer"]["pyspark"] == version("pyspark")
 
 
 def test_it_is_not_written_without_need(tmp_path: Path) -> None:
@@ -101,8 +123,8 @@ def test_a_manifest_from_before_writers_were_named(tmp_path: Path) -> None:
     [
         ({"version": 3, "writer": {}}, "has format 3; this version of Scurry"),
         (
-            {"version": 5, "writer": {"scurry": "9.1"}, "generations": "of another kind"},
-            "has format 5, written by Scurry 9.1; this version of Scurry",
+            {"version": 6, "writer": {"scurry": "9.1"}, "generations": "of another kind"},
+            "has format 6, written by Scurry 9.1; this version of Scurry",
         ),
     ],
     ids=["older", "newer"],

@@ -10,7 +10,7 @@ import pytest
 
 from scurry.common import Types
 from scurry.common.errors import ProgramError
-from scurry.connectors.datagen import _Numbers
+from scurry.connectors.datagen import NumberEnumerator
 from scurry.datastream import StreamExecutionEnvironment
 from scurry.datastream.connectors.datagen import (
     DataGeneratorSource,
@@ -52,12 +52,12 @@ def test_randomness_is_a_matter_of_seed_and_number() -> None:
 def test_a_rate_is_kept_also_after_a_restart() -> None:
     now = [0.0]
     limit = RateLimiterStrategy.per_second(10)
-    numbers = _Numbers(100, 2, limit, lambda: now[0])
+    numbers = NumberEnumerator(100, 2, limit, lambda: now[0])
     assert numbers.plan(0, 1000).position == 0
     now[0] = 1.05
     plan = numbers.plan(0, 1000)
     assert (plan.position, [item.what for item in plan.ranges]) == (10, [[0, 10, 2], [1, 10, 2]])
-    again = _Numbers(100, 2, limit, lambda: now[0])
+    again = NumberEnumerator(100, 2, limit, lambda: now[0])
     assert again.plan(10, 1000).ranges == []
     now[0] = 1.35
     assert again.plan(10, 1000).position == 13
@@ -66,7 +66,7 @@ def test_a_rate_is_kept_also_after_a_restart() -> None:
 
 
 def test_so_many_a_batch() -> None:
-    numbers = _Numbers(25, 1, RateLimiterStrategy.per_checkpoint(10))
+    numbers = NumberEnumerator(25, 1, RateLimiterStrategy.per_checkpoint(10))
     assert [numbers.plan(at, 1000).position for at in (0, 10, 20)] == [10, 20, 25]
 
 

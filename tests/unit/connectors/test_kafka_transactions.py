@@ -10,11 +10,12 @@ pytest.importorskip("confluent_kafka")
 
 from confluent_kafka import KafkaError, KafkaException
 
-from scurry.common.errors import JobError, OtherHistoryError
+from scurry.common.errors import JobError, LeaseLostError, OtherHistoryError
 from scurry.connectors.kafka import transactions
 from scurry.connectors.kafka.client import ClientSettings
 from scurry.connectors.kafka.outgoing import Outgoing
 from scurry.connectors.kafka.transactions import BatchTransactions
+from scurry.functions.fencing import Fence
 from scurry.functions.history import History, Mark
 from scurry.functions.sink import CommitterContext
 
@@ -93,11 +94,25 @@ def history_of(*batches: int) -> History:
     return history
 
 
-def started(history: History) -> tuple[BatchTransactions, Mark | None]:
+def started(history: History, lease: Fence | None = None) -> tuple[BatchTransactions, Mark | None]:
     """A new run of the job."""
     settings = ClientSettings({"bootstrap.servers": "here:9092"})
-    writing = BatchTransactions(settings, "job", CommitterContext("sink", "checkpoint", history))
+    context = CommitterContext("sink", "checkpoint", history, lease or Fence())
+    writing = BatchTransactions(settings, "job", context)
     return writing, writing.start()
+
+
+class Lease(Fence):
+    """A lease that can be lost."""
+
+    epoch = 3
+
+    def __init__(self) -> None:
+        self.lost = False
+
+    def check(self) -> None:
+        if self.lost:
+            raise LeaseLostError("taken over")
 
 
 def part(*values: bytes) -> Outgoing:
@@ -172,3 +187,42 @@ def test_a_run_that_was_fenced_off_ends(broker: Broker) -> None:
     broker.errors = [KafkaError(KafkaError._FENCED, "fenced")]
     with pytest.raises(JobError, match="Another run of this job has taken over"):
         writing.commit(0, [part(b"a")])
+
+
+FENCED = KafkaError.PRODUCER_FENCED
+
+
+def test_a_driver_that_has_lost_its_lease_does_not_use_the_producer_that_it_has_opened(
+    broker: Broker,
+) -> None:
+    """It was paused before it opened the producer, and has fenced off the one that took over."""
+    lease = Lease()
+    lease.lost = True
+    with pytest.raises(LeaseLostError):
+        started(history_of(0), lease)
+    assert broker.records == []
+
+
+def test_a_driver_that_was_fenced_off_by_one_without_the_lease_goes_on(broker: Broker) -> None:
+    writing, _ = started(history_of(0, 1), Lease())
+    opened = broker.opened
+    broker.errors = [KafkaError(FENCED)]
+    writing.commit(0, [part(b"a")])
+    assert (broker.records, broker.opened) == ([b"a"], opened + 1)
+
+
+def test_a_driver_that_was_fenced_off_and_has_lost_its_lease_says_so(broker: Broker) -> None:
+    lease = Lease()
+    writing, _ = started(history_of(0), lease)
+    broker.errors, lease.lost = [KafkaError(FENCED)], True
+    with pytest.raises(LeaseLostError):
+        writing.commit(0, [part(b"a")])
+    assert broker.records == []
+
+
+def test_two_jobs_of_one_name_do_not_fence_each_other_off_for_ever(broker: Broker) -> None:
+    writing, _ = started(history_of(0), Lease())
+    broker.errors = [KafkaError(FENCED) for _ in range(10)]
+    with pytest.raises(JobError, match="Another run of this job has taken over its transactions"):
+        writing.commit(0, [part(b"a")])
+    assert broker.records == []

@@ -44,6 +44,11 @@ class ParquetBulkWriters:
         return _Parquet(_Shape.of_type("ParquetBulkWriters", row_type), compression)
 
 
+def parquet_of(shape: Shape) -> BulkWriterFactory:
+    """Writes Parquet files of the columns that ``shape`` makes."""
+    return _Parquet(shape, "snappy")
+
+
 class AvroParquetWriters:
     """Writes Parquet files whose columns are those of an Avro schema."""
 
@@ -65,6 +70,13 @@ class OrcBulkWriters:
     ) -> BulkWriterFactory:
         """Columns as ``row_type`` has them; without one, as the first records of a file have."""
         return _Orc(_Shape.of_type("OrcBulkWriters", row_type), compression)
+
+
+class Shape(Protocol):
+    """Makes the columns of a file."""
+
+    def columns(self, rows: list[Any], columns: pa.RecordBatch | None) -> pa.RecordBatch:
+        """The columns to write for records, ``columns`` if they fit."""
 
 
 class _Shape:
@@ -128,7 +140,7 @@ class _ColumnFactory(BulkWriterFactory):
 
     columnar = True
 
-    def __init__(self, shape: _Shape, compression: str) -> None:
+    def __init__(self, shape: Shape, compression: str) -> None:
         self._shape = shape
         self._compression = compression
 
@@ -205,7 +217,7 @@ class _Orc(_ColumnFactory):
 class _Columns(SegmentWriter):
     """Writes one segment; its file is begun with the first records."""
 
-    def __init__(self, factory: _ColumnFactory, path: Path, shape: _Shape) -> None:
+    def __init__(self, factory: _ColumnFactory, path: Path, shape: Shape) -> None:
         self._factory = factory
         self._path = path
         self._shape = shape

@@ -10,6 +10,11 @@ the moment at which the batch counts; then gives the part files their names. Wha
 between, the next start reads the manifest and does the last step again, and doing it twice changes
 nothing. Segments the manifest does not know, left by tasks that failed, are deleted; tasks of an
 earlier run that come too late find their directory gone.
+
+A driver that was taken for dead, and wakes up, cannot replace the manifest any more: the one that
+took over has written a newer one when it started. What the sleeper has prepared stays hidden, and
+what it could still be about to publish or to delete is what its last manifest says, which the other
+has done as well.
 """
 
 from __future__ import annotations
@@ -21,12 +26,14 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import repeat
 from pathlib import Path
 
+from scurry.common.errors import JobError
 from scurry.common.fault_points import fault_point
 from scurry.common.serialization import BulkWriterFactory
-from scurry.connectors.files.manifest import BatchName, ManifestFile, Part, Pending
+from scurry.connectors.files.manifest import BatchName, ManifestFile, Part, Pending, Superseded
 from scurry.connectors.files.rolling import OutputFileConfig, RollingPolicy
 from scurry.connectors.files.truncation import Withdrawal, check_reach, drop_pending, pieces_of
 from scurry.functions.history import Mark
@@ -63,6 +70,7 @@ class FileCommitter:
         self._joins = joins and policy.part_size != 0
         self._clock = clock
         self._history = context.history
+        self._lease = context.lease
         #: whether the job has begun to write: until then it may be refused, and nothing is changed
         self._writing = False
         self._lock = threading.Lock()
@@ -82,11 +90,12 @@ class FileCommitter:
     def truncate(self) -> None:
         """Take back all batches that the history does not hold."""
         with self._lock:
+            check_reach(self._manifest, self._history, self._base)
+            self._enter()
             manifest, history = self._manifest, self._history
-            check_reach(manifest, history, self._base)
             self._publish()
             taken = Withdrawal(self._factory, history, self._base)
-            taken.examine(self._file.parts(manifest), self._root, self._place.name)
+            taken.examine(self._file.parts(manifest), self._root, self._run)
             drop_pending(manifest.pending, history, self._root)
             awaited = (history.planned, history.token(history.planned))
             found = any(awaited in held.origins for held in manifest.pending.values())
@@ -98,6 +107,7 @@ class FileCommitter:
     def accept(self, mark: Mark) -> None:
         """Let everything stay, and go on as if ``mark`` were the last batch."""
         with self._lock:
+            self._enter()
             self._publish()
             for held in self._manifest.pending.values():
                 held.origins = [(mark.batch, mark.branch)] * len(held.segments)
@@ -119,22 +129,34 @@ class FileCommitter:
             fault_point("file-manifest")
         self._publish()
 
+    def _enter(self) -> None:
+        """Keep out drivers with an older lease: from now on they cannot replace the manifest."""
+        while True:
+            self._lease.enter(self._manifest.lease)
+            self._manifest.lease = self._lease.epoch
+            self._manifest.runs = [*dict.fromkeys([*self._manifest.runs, self._run])]
+            try:
+                self._save()
+                return
+            except Superseded:
+                # the driver before was quicker; what it has counted is taken over, too
+                self._manifest = self._file.load()
+
     def recover(self) -> None:
         """Finish what was begun, delete what nobody needs."""
         with self._lock:
             self._writing = True
+            self._enter()
             self._publish()
             manifest = self._manifest
             known = {name for held in manifest.pending.values() for name in held.segments}
             for run in manifest.runs:
                 if not self._clean(self._root / run, known):
                     shutil.rmtree(self._root / run, ignore_errors=True)
-            own = {f"{self._place.name}/{name}" for name in self._file.own}
-            self._clean(self._place, known | own)
-            kept = [run for run in manifest.runs if (self._root / run).exists()]
-            manifest.runs = [*dict.fromkeys([*kept, self._run])]
+            self._clean_place(known)
             (self._root / self._run).mkdir(exist_ok=True)
-            self._save()
+            # those that are gone are left out when the manifest is written next
+            manifest.runs = [run for run in manifest.runs if (self._root / run).exists()]
 
     def _clean(self, directory: Path, known: set[str]) -> int:
         """Delete what is not known; how many files are left."""
@@ -146,29 +168,48 @@ class FileCommitter:
                 path.unlink(missing_ok=True)
         return left
 
+    def _clean_place(self, known: set[str]) -> None:
+        """Delete what earlier versions of Scurry have left beside the manifest. Nothing else: a
+        later driver may have just begun to write there."""
+        for kind in ("joined", "cut", "draft"):
+            for path in self._place.glob(f"{kind}-*"):
+                if f"{self._place.name}/{path.name}" not in known:
+                    path.unlink(missing_ok=True)
+
     def commit(self, batch: int, segments: list[Segment]) -> None:
         """Let the segments of ``batch`` count, unless they do already."""
         with self._lock:
             self._writing = True
             if self._file.changed:
                 self._manifest = self._file.load()
-            pending = self._manifest.pending.values()
-            if self._history.repeats(batch, self._manifest.mark):
-                self._publish()
-                return
-            mark = self._history.mark(batch)
-            now = int(self._clock() * 1000)
-            if not segments and not any(map(self._due, pending, repeat(now), repeat(batch))):
-                return
-            for bucket, name, size in segments:
-                fresh = Pending(created=now, batch=batch)
-                held = self._manifest.pending.setdefault(bucket, fresh)
-                held.segments.append(name)
-                held.origins.append((mark.batch, mark.branch))
-                held.size += size
-                held.changed = now
-            self._count(mark)
-            self._roll(now, final=False)
+            self._lease.admit(self._manifest.lease)
+            try:
+                self._commit(batch, segments)
+            except Superseded:
+                self._lease.admit(self._file.load().lease)
+                raise JobError(
+                    f"FileSink: somebody else has written the manifest in {str(self._place)!r} "
+                    "meanwhile. Run each job once."
+                ) from None
+
+    def _commit(self, batch: int, segments: list[Segment]) -> None:
+        pending = self._manifest.pending.values()
+        if self._history.repeats(batch, self._manifest.mark):
+            self._publish()
+            return
+        mark = self._history.mark(batch)
+        now = int(self._clock() * 1000)
+        if not segments and not any(map(self._due, pending, repeat(now), repeat(batch))):
+            return
+        for bucket, name, size in segments:
+            fresh = Pending(created=now, batch=batch)
+            held = self._manifest.pending.setdefault(bucket, fresh)
+            held.segments.append(name)
+            held.origins.append((mark.batch, mark.branch))
+            held.size += size
+            held.changed = now
+        self._count(mark)
+        self._roll(now, final=False)
 
     def roll(self, final: bool = False) -> None:
         """Publish what is due by now, or with ``final`` everything."""
@@ -177,14 +218,17 @@ class FileCommitter:
             pending, batch = self._manifest.pending.values(), self._manifest.batch
             due = final or any(map(self._due, pending, repeat(now), repeat(batch)))
             if self._writing and pending and due and not self._file.changed:
-                self._roll(now, final)
+                # if another driver has taken over just now, it publishes what is due
+                with suppress(Superseded):
+                    self._roll(now, final)
 
     def close(self) -> None:
         """Publish everything: the job has ended. If another run has taken over, what this one has
         written is the other's by now."""
         self.roll(final=True)
         with self._lock:
-            if self._writing and self._file.changed:
+            # a driver that takes over from here on finds nothing in the manifest that waits
+            if self._writing and (self._file.changed or self._manifest.pending):
                 return
             shutil.rmtree(self._root / self._run, ignore_errors=True)
 
@@ -219,7 +263,7 @@ class FileCommitter:
         """A hidden file with the content of ``segments``, and the name it is to get."""
         hidden = segments[0]
         if len(segments) > 1:
-            hidden = f"{self._place.name}/joined-{uuid.uuid4().hex}"
+            hidden = f"{self._run}/joined-{uuid.uuid4().hex}"
             target = self._root / hidden
             self._factory.join([self._root / name for name in segments], target)
             with target.open("rb") as file:
@@ -240,4 +284,6 @@ class FileCommitter:
             source, target = self._root / hidden, self._base / name
             if source.exists():
                 target.parent.mkdir(parents=True, exist_ok=True)
-                source.rename(target)
+                # unless the driver before has just done it
+                with suppress(FileNotFoundError):
+                    source.rename(target)

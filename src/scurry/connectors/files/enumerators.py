@@ -18,7 +18,7 @@ from scurry.common.errors import JobError
 from scurry.connectors.files.formats import FileFormat
 from scurry.connectors.files.listing import Seen, find_files, pack, unpack
 from scurry.connectors.files.positions import Entry, entries_of, growing, is_growing
-from scurry.functions.source import Json, ReadPlan, ReadRange, SourceEnumerator
+from scurry.functions.source import FILES_LEFT, Json, ReadPlan, ReadRange, SourceEnumerator
 
 _log = logging.getLogger("scurry.files")
 
@@ -40,6 +40,7 @@ class StaticFiles(SourceEnumerator):
         self._split_size = split_size
         self._packed = ""
         self._lanes: list[list[tuple[str, int, int]]] = []
+        self._left = 0
 
     def initial_position(self) -> Json:
         return self._after([])
@@ -89,12 +90,21 @@ class StaticFiles(SourceEnumerator):
         ended = {
             str(lane) for lane, (number, _) in enumerate(after) if number >= len(self._lanes[lane])
         }
+        self._left = self._files_left(after)
         return ReadPlan(
             {"files": self._packed, "lanes": after},
             ranges,
             finished=len(ended) == len(self._lanes),
             ended=frozenset(ended),
         )
+
+    def _files_left(self, places: list[list[int]]) -> int:
+        """How many files the lanes have not read to their end."""
+        parts = zip(self._lanes, places, strict=True)
+        return len({path for lane, (number, _) in parts for path, _, _ in lane[number:]})
+
+    def gauges(self) -> dict[str, int]:
+        return {FILES_LEFT: self._left}
 
     def _take(
         self, lane: int, number: int, offset: int, records: int
@@ -214,6 +224,9 @@ class MonitoredFiles(SourceEnumerator):
             if place in (offset, extent):
                 del self._waiting[path]
         return ranges
+
+    def gauges(self) -> dict[str, int]:
+        return {FILES_LEFT: len(self._waiting)}
 
     def _after(self, before: Json, ranges: list[ReadRange]) -> Json:
         """The position behind ``ranges``: a few changes to the list of files, or a new list."""

@@ -161,9 +161,8 @@ class LineFormat(StreamFormat):
             if not self.rejects:
                 raise MalformedFileError(
                     f"{path!r}, line {letter.line} (byte {letter.offset}): {letter.error}: "
-                    f"{shown(letter.record)}. Mend the file and restart the job; or have such "
-                    'records sent to the side output DEAD_LETTERS, with set_bad_records("'
-                    'dead-letter").'
+                    f"{shown(letter.record)}. Mend the file and restart the job; or "
+                    f"{self.way_out}"
                 ) from failure
             letters.append(letter)
 
@@ -181,6 +180,11 @@ class LineFormat(StreamFormat):
             line = 1 + sum(block.count(b"\n") for block in _blocks(file, offset))
         return FileDeadLetter(path, line, offset, record, self.explain(failure))
 
+    #: what else can be done about a bad record
+    way_out = (
+        "have such records sent to the side output DEAD_LETTERS, with "
+        'set_bad_records("dead-letter").'
+    )
     #: what :meth:`parse` raises for a bad record
     failures: tuple[type[Exception], ...] = (ValueError,)
 

@@ -1,6 +1,6 @@
 """What a file sink remembers: its manifest, and beside it lists of the part files it has published.
 
-The manifest is replaced whole with every commit, so it must stay small. It names the part files
+The manifest is written anew with every commit, so it must stay small. It names the part files
 that were published last, each with the batches whose records it holds. When there are many of
 these, they move to a list in a file of its own. The oldest lists are deleted: part files in them
 can no longer be taken back.
@@ -8,7 +8,6 @@ can no longer be taken back.
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,13 +15,16 @@ from pathlib import Path
 import msgspec
 
 from scurry.common.errors import StateError
+from scurry.common.new_files import NumberedDirectory, create_whole
 from scurry.functions.history import Mark
 
 #: Pieces that a manifest holds before they move to a file.
 _MOST_PIECES = 256
 #: Files of pieces that are kept.
 _MOST_FILES = 1000
-_PUBLISHED = "published-"
+_LISTED = "listed-"
+#: What the same lists, and the manifest, were called before manifests had numbers.
+_PUBLISHED, _MANIFEST = "published-", "manifest"
 #: 1 knew batches by their numbers alone, and did not know which part file is whose.
 _VERSION = 2
 
@@ -85,6 +87,8 @@ class Manifest(msgspec.Struct):
     withdraw: list[str] = []
     #: the last batch of whose part files nothing is known any more
     forgotten: BatchName = (-1, "")
+    #: the epoch of the lease of the driver that wrote it
+    lease: int = 0
 
     @property
     def mark(self) -> Mark | None:
@@ -92,42 +96,65 @@ class Manifest(msgspec.Struct):
         return Mark(self.batch, self.branch, self.changed or None) if self.batch >= 0 else None
 
 
+class Superseded(Exception):
+    """Somebody else has written a manifest since this one was loaded."""
+
+
 class ManifestFile:
-    """The manifest of one sink, on disk."""
+    """The manifests of one sink, on disk, of which the one with the greatest number counts.
+
+    To replace the manifest is to create the next number. Of two drivers that try, one fails, and
+    finds out before anything has happened that readers could see.
+    """
 
     def __init__(self, place: Path) -> None:
         self._place = place
-        self._path = place / "manifest"
-        self._known: tuple[int, int] | None = None
+        self._files = NumberedDirectory(place / "manifests")
+        self._number = 0
+        #: the part files that the manifest of that number names
+        self._saved: list[Part] = []
 
-    def _stamp(self) -> tuple[int, int] | None:
-        try:
-            found = self._path.stat()
-        except FileNotFoundError:
-            return None
-        return found.st_ino, found.st_mtime_ns
+    @property
+    def _newest(self) -> int:
+        return max(self._files.numbers(), default=0)
 
     @property
     def changed(self) -> bool:
         """Whether somebody else has written it since it was loaded or saved here."""
-        return self._stamp() != self._known
+        return self._newest != self._number
 
     def load(self) -> Manifest:
-        """Read it."""
-        self._known = self._stamp()
-        if self._known is None:
-            return Manifest(version=_VERSION)
+        """Read the one that counts."""
+        self._number, content = self._content()
+        found = Manifest(version=_VERSION) if content is None else self._decoded(content)
+        self._saved = list(found.parts)
+        return found
+
+    def _content(self) -> tuple[int, bytes | None]:
+        while number := self._newest:
+            content = self._files.read(number)
+            # otherwise somebody has created a newer one meanwhile
+            if content is not None:
+                return number, content
         try:
-            found = msgspec.json.decode(self._path.read_bytes(), type=Manifest)
+            return 0, (self._place / _MANIFEST).read_bytes()
+        except FileNotFoundError:
+            return 0, None
+
+    def _decoded(self, content: bytes) -> Manifest:
+        try:
+            found = msgspec.json.decode(content, type=Manifest)
         except msgspec.DecodeError as failure:
             raise StateError(
-                f"{self._path} is damaged ({failure}), so it is not known what the file sink has "
-                "written. Restore it, or start the job anew with another checkpoint directory."
+                f"The manifest {self._number} in {self._place} is damaged ({failure}), so it is "
+                "not known what the file sink has written. Restore it, or start the job anew with "
+                "another checkpoint directory."
             ) from failure
         if found.version > _VERSION:
             raise StateError(
-                f"{self._path} was written by a newer version of Scurry: it has version "
-                f"{found.version}, this one reads versions up to {_VERSION}. Use that version."
+                f"The manifest {self._number} in {self._place} was written by a newer version of "
+                f"Scurry: it has version {found.version}, this one reads versions up to "
+                f"{_VERSION}. Use that version."
             )
         if found.version == 1:
             found.forgotten = (found.batch, "")
@@ -137,49 +164,57 @@ class ManifestFile:
         return found
 
     def save(self, manifest: Manifest) -> None:
-        """Replace it."""
+        """Let it count; raises :class:`Superseded` if it is not the newest that it replaces."""
         dropped: list[Path] = []
-        if sum(len(part.pieces) for part in manifest.parts) > _MOST_PIECES:
-            name = f"{_PUBLISHED}{manifest.number:012d}"
-            self._write(self._place / name, msgspec.json.encode(manifest.parts))
-            manifest.parts = []
-            dropped = self._files()[:-_MOST_FILES]
+        if sum(len(part.pieces) for part in self._saved) > _MOST_PIECES:
+            # what the manifest before names is certain, and the list has its number
+            create_whole(self._list(self._number), msgspec.json.encode(self._saved))
+            manifest.parts = manifest.parts[len(self._saved) :]
+            dropped = self._lists(self._number + 1)[:-_MOST_FILES]
             if dropped:
                 last = _read(dropped[-1])[-1].pieces[-1]
                 manifest.forgotten = (last.batch, last.branch)
-        self._write(self._path, msgspec.json.encode(manifest))
-        self._known = self._stamp()
+        number = self._number + 1
+        created = self._files.create(number, msgspec.json.encode(manifest))
+        # a number that others have created and removed could be created once more
+        if not created or self._newest != number:
+            raise Superseded
+        self._number, self._saved = number, list(manifest.parts)
+        self._files.remove(number - 2)
+        if number == 1:
+            self._refuse_earlier_versions()
         for path in dropped:
             path.unlink(missing_ok=True)
 
-    def _write(self, path: Path, content: bytes) -> None:
+    def _refuse_earlier_versions(self) -> None:
+        """Leave a manifest where an earlier version of Scurry looks for it, which refuses it."""
         draft = self._place / f"draft-{uuid.uuid4().hex}"
-        with draft.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.rename(path)
+        draft.write_bytes(msgspec.json.encode({"version": _VERSION + 1}))
+        draft.rename(self._place / _MANIFEST)
 
-    def _files(self) -> list[Path]:
-        return sorted(self._place.glob(f"{_PUBLISHED}*"))
+    def _list(self, number: int) -> Path:
+        return self._place / f"{_LISTED}{number:012d}"
 
-    @property
-    def own(self) -> set[str]:
-        """The names of the files that make up what the sink remembers."""
-        return {"manifest", *(path.name for path in self._files())}
+    def _lists(self, before: int) -> list[Path]:
+        """The lists that belong to manifests before the number ``before``, in order."""
+        numbered = sorted(self._place.glob(f"{_LISTED}[0-9]*[0-9]"))
+        return [
+            *sorted(self._place.glob(f"{_PUBLISHED}*")),
+            *(path for path in numbered if int(path.name.removeprefix(_LISTED)) < before),
+        ]
 
     def parts(self, manifest: Manifest) -> Iterator[Part]:
         """All part files that are known, in the order of their publication. Some may be gone."""
-        for path in self._files():
+        for path in self._lists(self._number):
             yield from _read(path)
         yield from manifest.parts
 
     def forget_parts(self, manifest: Manifest, upto: BatchName) -> None:
         """Forget all part files, which are of batches up to ``upto``."""
-        files = self._files()
-        manifest.parts, manifest.forgotten = [], upto
+        lists = self._lists(self._number + 1)
+        manifest.parts, manifest.forgotten, self._saved = [], upto, []
         self.save(manifest)
-        for path in files:
+        for path in lists:
             path.unlink(missing_ok=True)
 
 

@@ -22,7 +22,7 @@ from scurry.connectors.kafka.offsets import (
     OffsetLookup,
     Offsets,
 )
-from scurry.functions.source import Json, ReadPlan, ReadRange, SourceEnumerator
+from scurry.functions.source import LAG, Json, ReadPlan, ReadRange, SourceEnumerator
 
 #: How long a new job waits for its first answer.
 _FIRST_ANSWER_SECONDS = 30.0
@@ -258,7 +258,7 @@ class KafkaEnumerator(SourceEnumerator):
 
     def gauges(self) -> dict[str, int]:
         each = {f"lag.{partition.label}": lag for partition, lag in self._lag.items()}
-        return {"lag": sum(self._lag.values()), **each}
+        return {LAG: sum(self._lag.values()), **each}
 
     def committed(self, position: Json) -> None:
         if self._settings.commit_offsets:

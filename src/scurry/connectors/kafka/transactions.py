@@ -12,6 +12,11 @@ serialise records, which travel to the driver inside the commit messages.
 The transactional id is the same in every run of the job. When a run opens its producer, the brokers
 abort the transaction that an earlier run left open and refuse whatever that run still tries to
 write: the earlier run is *fenced off*.
+
+A driver that was taken for dead may wake up at any moment, and open a producer after the driver
+that took over has opened its own. So whoever has opened a producer makes sure that the checkpoint's
+lease is still its own before it uses the producer, and whoever is fenced off although it has the
+lease opens another one.
 """
 
 from __future__ import annotations
@@ -44,6 +49,9 @@ _RETRY_SECONDS = 0.5
 #: How long a job that starts waits for the brokers; after that, the first commit asks them.
 _START_SECONDS = 30.0
 _TRANSACTION_MS = 60_000
+#: How often a producer is opened again that somebody without the lease has fenced off. Somebody who
+#: does it more often is another job with the same name.
+_MOST_FENCED = 3
 
 
 class BatchTransactions:
@@ -59,6 +67,8 @@ class BatchTransactions:
         self._name = name
         self._checkpoint_id = context.checkpoint_id
         self._history = context.history
+        self._lease = context.lease
+        self._fenced = 0
         self._patience = Patience(settings.servers, "write a micro-batch")
         self._producer: Any = None
         #: reads and writes the offsets of the group that holds the marks; it never joins the group
@@ -161,6 +171,7 @@ class BatchTransactions:
         )
         self._began = time.monotonic()
         self._patiently(producer.init_transactions)
+        self._lease.check()
         if self._consumer is None:
             # The transaction of an earlier run may be about to be committed. A consumer that reads
             # only what is committed is not answered before that is settled, so it misses no mark.
@@ -257,7 +268,14 @@ class BatchTransactions:
             KafkaError.INVALID_PRODUCER_EPOCH,
             KafkaError.PRODUCER_FENCED,
         )
-        if fenced and not self._expired:
+        if fenced:
+            self._lease.check()
+            self._fenced += not self._expired
+        if (
+            fenced
+            and not self._expired
+            and not (self._lease.epoch and self._fenced <= _MOST_FENCED)
+        ):
             raise JobError(
                 f"Another run of this job has taken over its transactions ({self._name!r}), so "
                 "this one ends. Run each job once, and give jobs that write to the same Kafka "
@@ -273,6 +291,13 @@ class BatchTransactions:
         self._patience.waiting(error.str())
         self._drop()
         time.sleep(_RETRY_SECONDS)
+
+    def _fenced_without_the_lease(self) -> bool:
+        """Whether the one who has fenced this driver off was a driver that it had taken over from,
+        as far as can be told; raises if it is the other way round."""
+        self._lease.check()
+        self._fenced += 1
+        return self._lease.epoch > 0 and self._fenced <= _MOST_FENCED
 
     def _drop(self) -> None:
         if self._producer is not None:

@@ -4,6 +4,11 @@ A small table holds, for each sink of each job, the mark of the last batch that 
 commit first reads its row there, and locks it. If the batch is new, the commit writes the records
 and the new mark, which become visible together or not at all. If the answer to a commit gets lost,
 that row tells whether the commit took place.
+
+The row also has the epoch of the lease of the driver that entered last. A driver that was paused,
+and finds a greater epoch there than its own, writes nothing: it compares while it holds the lock on
+the row, so there is no moment between. If it was paused while it held that lock, the driver that
+enters has the server end the transaction.
 """
 
 from __future__ import annotations
@@ -22,6 +27,18 @@ if TYPE_CHECKING:
 
 COMMITS_TABLE = "_scurry_commits"
 Work = Callable[["psycopg.Connection[Any]"], None]
+_WAIT_FOR_LOCK = "SET LOCAL lock_timeout = '2s'"
+#: The transaction that has locked a row is named in it, until somebody else locks it.
+_END_LOCKER = (
+    "SELECT pg_terminate_backend(held.pid) FROM {} AS own JOIN pg_locks AS held ON held.granted "
+    "AND held.locktype = 'transactionid' AND held.transactionid::text = own.xmax::text "
+    "WHERE own.sink = %s AND held.pid <> pg_backend_pid()"
+)
+#: Columns that earlier versions did not have.
+_LATER_COLUMNS = {
+    "branch": "text NOT NULL DEFAULT ''",
+    "lease": "bigint NOT NULL DEFAULT 0",
+}
 
 
 class BatchCommits:
@@ -33,6 +50,7 @@ class BatchCommits:
         self._connector = connector
         self._name = f"{context.checkpoint_id}/{context.uid}"
         self._history = context.history
+        self._lease = context.lease
         self._what = what
         self._table = identifier(table)
         self._guarded(self._create)
@@ -44,25 +62,24 @@ class BatchCommits:
         connection.execute(
             sql.SQL(
                 "CREATE TABLE IF NOT EXISTS {} (sink text PRIMARY KEY, batch bigint NOT NULL, "
-                "changed timestamptz NOT NULL DEFAULT now(), branch text NOT NULL DEFAULT '')"
+                "changed timestamptz NOT NULL DEFAULT now(), branch text NOT NULL DEFAULT '', "
+                "lease bigint NOT NULL DEFAULT 0)"
             ).format(self._table)
         )
         columns = connection.execute(
             sql.SQL("SELECT * FROM {} LIMIT 0").format(self._table)
         ).description
-        if "branch" not in [column.name for column in columns or ()]:
-            # the table was made by a version that did not know branches
-            connection.execute(
-                sql.SQL("ALTER TABLE {} ADD COLUMN branch text NOT NULL DEFAULT ''").format(
-                    self._table
+        for name, kind in _LATER_COLUMNS.items():
+            if name not in [column.name for column in columns or ()]:
+                # the table was made by an earlier version
+                connection.execute(
+                    sql.SQL(f"ALTER TABLE {{}} ADD COLUMN {name} {kind}").format(self._table)
                 )
-            )
-        connection.execute(
-            sql.SQL("INSERT INTO {} (sink, batch) VALUES (%s, -1) ON CONFLICT DO NOTHING").format(
-                self._table
-            ),
-            [self._name],
-        )
+        known = sql.SQL("SELECT FROM {} WHERE sink = %s").format(self._table)
+        if connection.execute(known, [self._name]).fetchone() is None:
+            # not always: it would wait for a transaction that is about to change the row
+            added = "INSERT INTO {} (sink, batch) VALUES (%s, -1) ON CONFLICT DO NOTHING"
+            connection.execute(sql.SQL(added).format(self._table), [self._name])
 
     def mark(self) -> Mark | None:
         """The mark of the last batch, None if there is none."""
@@ -89,35 +106,77 @@ class BatchCommits:
         return found
 
     def _read(self, connection: psycopg.Connection[Any], name: str = "") -> Mark:
+        *mark, _ = self._row(connection, name or self._name, lock=False)
+        return Mark(*mark)
+
+    def enter(self) -> None:
+        """From now on drivers with an older lease are kept out."""
+
+        def work(connection: psycopg.Connection[Any]) -> None:
+            self._enter(connection)
+            update = driver().sql.SQL("UPDATE {} SET lease = %s WHERE sink = %s")
+            connection.execute(update.format(self._table), [self._lease.epoch, self._name])
+
+        self._guarded(work)
+
+    def _enter(self, connection: psycopg.Connection[Any]) -> None:
+        """Lock the row, and make sure that no later driver has entered."""
+        psycopg = driver()
+        while self._lease.epoch:
+            try:
+                with connection.transaction():
+                    connection.execute(_WAIT_FOR_LOCK)
+                    self._row(connection, self._name)
+                break
+            except psycopg.errors.LockNotAvailable:
+                # whoever holds it does not have the lease, if this driver has it
+                self._lease.check()
+                ended = psycopg.sql.SQL(_END_LOCKER).format(self._table)
+                connection.execute(ended, [self._name])
+        self._lease.enter(self._row(connection, self._name)[-1])
+
+    def _row(
+        self, connection: psycopg.Connection[Any], name: str, lock: bool = True
+    ) -> tuple[Any, ...]:
+        """Number, branch and time of the last batch, and the epoch of the lease."""
         query = driver().sql.SQL(
-            "SELECT batch, branch, (extract(epoch from changed) * 1000)::bigint FROM {} "
-            "WHERE sink = %s FOR UPDATE"
+            "SELECT batch, branch, (extract(epoch from changed) * 1000)::bigint, lease FROM {} "
+            "WHERE sink = %s" + (" FOR UPDATE" if lock else "")
         )
-        found = connection.execute(query.format(self._table), [name or self._name]).fetchone()
+        found = connection.execute(query.format(self._table), [name]).fetchone()
         if found is None:
             raise JobError(
                 f"{self._what}: the row of this sink has vanished from the table of commits, so it "
                 "is not known which batches were written. Do not delete from that table while a "
                 "job lives."
             )
-        return Mark(*found)
+        row: tuple[Any, ...] = found
+        return row
 
     def _write(self, connection: psycopg.Connection[Any], mark: Mark) -> None:
         update = driver().sql.SQL(
-            "UPDATE {} SET batch = %s, branch = %s, changed = now() WHERE sink = %s"
+            "UPDATE {} SET batch = %s, branch = %s, lease = %s, changed = now() WHERE sink = %s"
         )
-        connection.execute(update.format(self._table), [mark.batch, mark.branch, self._name])
+        values = [mark.batch, mark.branch, self._lease.epoch, self._name]
+        connection.execute(update.format(self._table), values)
 
     def go_to(self, work: Callable[[psycopg.Connection[Any]], Mark]) -> None:
         """Do ``work``, and let the last batch be the one that it returns."""
-        self._guarded(lambda connection: self._write(connection, work(connection)))
+
+        def entering(connection: psycopg.Connection[Any]) -> None:
+            self._enter(connection)
+            self._write(connection, work(connection))
+
+        self._guarded(entering)
 
     def apply(self, batch: int, work: Work) -> bool:
         """Do ``work`` as batch ``batch``; False if that batch had been committed already."""
         return bool(self._guarded(lambda connection: self._apply(connection, batch, work)))
 
     def _apply(self, connection: psycopg.Connection[Any], batch: int, work: Work) -> bool:
-        if self._history.repeats(batch, self._read(connection)):
+        *mark, lease = self._row(connection, self._name)
+        self._lease.admit(lease)
+        if self._history.repeats(batch, Mark(*mark)):
             return False
         work(connection)
         self._write(connection, self._history.mark(batch))
@@ -143,8 +202,9 @@ _HINTS = {
     "42P01": "Create the table before the job starts; a sink does not.",
     "42703": "The names of the records' fields must be those of the table's columns.",
     "42501": "Grant the user INSERT, UPDATE, DELETE and SELECT on the table, and CREATE on the "
-    "schema for the table of commits. One that an earlier version made gets a new column, which "
-    "only its owner can add: ALTER TABLE _scurry_commits ADD branch text NOT NULL DEFAULT ''.",
+    "schema for the table of commits. One that an earlier version made gets new columns, which "
+    "only its owner can add: ALTER TABLE _scurry_commits ADD branch text NOT NULL DEFAULT '', "
+    "ADD lease bigint NOT NULL DEFAULT 0.",
     "23505": "The table has a row with that key already: use PostgresSink.upsert, or remove it.",
 }
 

@@ -219,6 +219,10 @@ class JdbcSink(Sink):
         assert self._commits is not None
         self._commits.go_to(lambda connection: mark)
 
+    def recover(self, batch_id: int) -> None:
+        assert self._commits is not None
+        self._commits.enter()
+
     def commit(self, batch_id: int, messages: list[Any]) -> None:
         assert self._commits is not None
         rows = [row for message in messages for row in message]

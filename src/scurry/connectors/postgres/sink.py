@@ -163,6 +163,10 @@ class PostgresSink(Sink):
         else:
             self._commits.go_to(lambda connection: mark)
 
+    def recover(self, batch_id: int) -> None:
+        assert self._commits is not None
+        self._commits.enter()
+
     def commit(self, batch_id: int, messages: list[Any]) -> None:
         assert self._commits is not None
         staged: list[Staged] = sorted(messages)

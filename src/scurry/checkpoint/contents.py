@@ -1,0 +1,210 @@
+"""What a checkpoint holds, for people: read from its JSON files alone.
+
+Nothing is unpickled, decompressed or executed, and nothing is written, so that it is safe to look
+at a directory that somebody else has made, and at one in which a job is running. State itself is
+not read: how many records and bytes each state has, the epochs say.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from scurry.checkpoint.directory import JobDirectory
+from scurry.checkpoint.epochs import Epoch
+from scurry.checkpoint.lease import Holder, World
+from scurry.checkpoint.manifest import Writer
+from scurry.common.errors import StateError
+from scurry.functions.history import Branch, History
+from scurry.runtime.sinks import SinkOperator
+from scurry.state.inventory import OperatorRecord
+from scurry.state.layout import StateLayout
+
+
+class StoredState(msgspec.Struct, frozen=True, kw_only=True):
+    """One state of an operator; sizes are None where the checkpoint does not tell."""
+
+    name: str
+    #: such as "value", or "" where the name says it
+    kind: str
+    entries: int | None = None
+    bytes: int | None = None
+
+
+class StoredOperator(msgspec.Struct, frozen=True, kw_only=True):
+    """An operator that keeps something."""
+
+    uid: str
+    name: str
+    location: str
+    #: an automatic uid may change with the program
+    uid_is_automatic: bool
+    layout: StateLayout | str
+    parallelism: int | None
+    #: where its state lies; 0 is the ingress
+    stages: list[int]
+    states: list[StoredState]
+
+
+class StoredSource(msgspec.Struct, frozen=True, kw_only=True):
+    """A source and where it stands."""
+
+    uid: str
+    name: str
+    position: Any
+    finished: bool
+    #: the highest timestamp and the like, by partition and strategy
+    partitions: dict[str, dict[str, Any]]
+
+
+class StoredSink(msgspec.Struct, frozen=True, kw_only=True):
+    """A sink that commits with the checkpoint. Its target has the same mark, or that of the
+    micro-batch under way."""
+
+    uid: str
+    name: str
+    batch: int
+    branch: str
+
+
+class CheckpointContents(msgspec.Struct, frozen=True, kw_only=True):
+    """What a checkpoint holds."""
+
+    directory: str
+    checkpoint_id: str
+    #: the name of the job that worked with it last
+    job: str
+    format: int
+    writer: Writer
+    parallelism: int
+    max_parallelism: int
+    stages: int
+    generation: int
+    #: the last micro-batch that is committed, -1 if there is none
+    batch: int
+    #: its processing time, in milliseconds since 1970
+    now: int | None
+    #: the micro-batch that was planned and is not committed
+    pending: int | None
+    sources: list[StoredSource]
+    operators: list[StoredOperator]
+    sinks: list[StoredSink]
+    branches: list[Branch]
+    #: the epoch of the lease in force, who holds it or held it last, and whether it is held
+    lease: int | None
+    holder: Holder | None
+    held: bool
+    #: bytes on disk by part, such as ``spark`` and ``runs``
+    disk: dict[str, int]
+
+
+def read_contents(location: str) -> CheckpointContents:
+    """What the checkpoint in ``location`` holds; raises :class:`StateError` if there is none."""
+    directory = JobDirectory(location)
+    root = directory.root
+    if not directory.manifest.checkpoint_id:
+        raise StateError(
+            f"{root} is not a checkpoint: there is no manifest (job.json) in it. Give the "
+            "directory that execution.checkpointing.dir names."
+        )
+    manifest, generation = directory.manifest, directory.generation
+    epoch = directory.last_epoch()
+    batch = -1 if epoch is None else epoch.batch
+    pending = directory.pending_plan(batch)
+    known = epoch if epoch is not None else Epoch(-1, {}, [])
+    records = known.inventory
+    lease, holder = directory.holder() or (None, None)
+    history = History(known.history, batch)
+    return CheckpointContents(
+        directory=str(root),
+        checkpoint_id=manifest.checkpoint_id,
+        job=manifest.name,
+        format=manifest.version,
+        writer=manifest.writer,
+        parallelism=generation.parallelism,
+        max_parallelism=manifest.max_parallelism,
+        stages=manifest.stages,
+        generation=generation.number,
+        batch=batch,
+        now=None if epoch is None else epoch.now,
+        pending=None if pending is None else pending[0],
+        sources=list(_sources(known)),
+        operators=[
+            _operator(uid, record, generation.operators.get(uid))
+            for uid, record in records.items()
+            if uid not in known.positions and not _is_sink(record)
+        ],
+        sinks=[
+            StoredSink(uid=uid, name=record.name, batch=batch, branch=history.token(batch))
+            for uid, record in records.items()
+            if _is_sink(record)
+        ],
+        branches=history.branches,
+        lease=lease,
+        holder=holder,
+        held=holder is not None and not holder.released and not World().ended(holder),
+        disk=disk_usage(root),
+    )
+
+
+def _sources(epoch: Epoch) -> Iterator[StoredSource]:
+    for uid, position in epoch.positions.items():
+        record = epoch.inventory.get(uid)
+        yield StoredSource(
+            uid=uid,
+            name=uid if record is None else record.name,
+            position=position,
+            finished=uid in epoch.finished,
+            partitions={p.partition: p.cells for p in epoch.partitions if p.source == uid},
+        )
+
+
+def _operator(uid: str, record: OperatorRecord, parallelism: int | None) -> StoredOperator:
+    sizes = record.sizes
+    return StoredOperator(
+        uid=uid,
+        name=record.name,
+        location=record.location,
+        uid_is_automatic=bool(record.family),
+        layout=record.layout,
+        parallelism=parallelism,
+        stages=record.stages,
+        states=[
+            StoredState(
+                name=name,
+                kind=kind,
+                entries=sizes[name][0] if name in sizes else None,
+                bytes=sizes[name][1] if name in sizes else None,
+            )
+            for name, kind in record.states.items()
+        ],
+    )
+
+
+def _is_sink(record: OperatorRecord) -> bool:
+    layout = record.layout
+    return (layout if isinstance(layout, str) else layout.kind) == SinkOperator.state_kind
+
+
+def disk_usage(root: Path) -> dict[str, int]:
+    """Bytes of files below ``root`` by the entry of ``root`` they are in; links are not followed.
+    Files that disappear meanwhile, because a job is running, do not count."""
+    found: dict[str, int] = {}
+    for entry in sorted(os.scandir(root), key=lambda entry: entry.name):
+        size = _size(entry)
+        if size is not None:
+            found[entry.name] = size
+    return found
+
+
+def _size(entry: os.DirEntry[str]) -> int | None:
+    try:
+        if entry.is_dir(follow_symlinks=False):
+            return sum(_size(inner) or 0 for inner in os.scandir(entry.path))
+        return entry.stat(follow_symlinks=False).st_size
+    except OSError:
+        return None
