@@ -18,6 +18,7 @@ from scurry.common.input_dependency_constraint import InputDependencyConstraint
 from scurry.common.job_client import JobClient
 from scurry.common.job_execution_result import JobExecutionResult
 from scurry.common.job_id import JobID
+from scurry.common.job_metrics import JobMetrics, OperatorMetrics, SlotMetrics, TaskMetrics
 from scurry.common.job_status import JobStatus
 from scurry.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
 from scurry.common.serialization import (
@@ -55,13 +56,17 @@ __all__ = [
     "JobClient",
     "JobExecutionResult",
     "JobID",
+    "JobMetrics",
     "JobStatus",
+    "OperatorMetrics",
     "RestartStrategies",
     "RestartStrategyConfiguration",
     "Row",
     "RowKind",
     "SerializationSchema",
     "SimpleStringSchema",
+    "SlotMetrics",
+    "TaskMetrics",
     "Time",
     "TimestampAssigner",
     "TypeInformation",

@@ -8,12 +8,13 @@ traceback out of the worker, so nobody has to read a JVM stack trace.
 
 from __future__ import annotations
 
-import base64
-import json
+import os
 import re
 from typing import Any
 
-_WIRE = re.compile(r"scurry-error:([A-Za-z0-9+/=]+):")
+#: What encloses an error on its way through the JVM, and what encloses each of its fields.
+_ERROR, _FIELD = "\x1e", "\x1f"
+_WIRE = re.compile(f"{_ERROR}([^{_ERROR}]*){_ERROR}")
 
 
 class ScurryError(Exception):
@@ -30,6 +31,10 @@ class ProgramError(ScurryError, TypeError, ValueError):
     PyFlink raises a `TypeError` for some of these mistakes and a `ValueError` for others; what a
     program does about either works here too.
     """
+
+
+class MissingMethodError(ProgramError, AttributeError):
+    """A stream was asked for a method that streams of its kind do not have."""
 
 
 class TypeMismatchError(ScurryError, TypeError):
@@ -53,8 +58,20 @@ class OtherHistoryError(StateError):
     checkpoint was put back, or somebody else has gone on from a copy."""
 
 
+class LeaseHeldError(StateError):
+    """Another driver works with the checkpoint, so this one must not."""
+
+
+class LeaseLostError(StateError):
+    """Another driver has taken the checkpoint over while this one gave no sign of life, so this
+    one ends without writing anything more."""
+
+
 class JobError(ScurryError):
-    """A running job failed; the message is the whole story, the cause is for the curious."""
+    """A running job failed; the message is the whole story. ``details`` is what Spark said, where
+    it said more."""
+
+    details: str = ""
 
 
 class FunctionError(JobError):
@@ -103,25 +120,43 @@ class FunctionError(JobError):
         )
 
     def to_wire(self) -> str:
-        """A single token that survives being embedded in a JVM exception's text."""
-        fields = {
-            "operator": self.operator,
-            "uid": self.uid,
-            "element": self.element,
-            "exception": self.exception,
-            "traceback": self.traceback,
-            "hint": self.hint,
-        }
-        token = base64.b64encode(json.dumps(fields).encode()).decode()
-        return f"scurry-error:{token}:"
+        """The message with its fields marked off, so that it can be found again inside the text of
+        a JVM exception. The marks are control characters, which a terminal does not show."""
+        parts = [
+            _marked(self.exception),
+            f"\n  in operator '{_marked(self.operator)}' (uid '{_marked(self.uid)}')",
+            ("\n  on element " if self.element else "") + _marked(self.element),
+            ("\n" if self.traceback else "") + _marked(self.traceback),
+            ("\n  hint: " if self.hint else "") + _marked(self.hint),
+        ]
+        # Java cuts control characters off the end of a text
+        return f"{_ERROR}{''.join(parts)}{_ERROR}\n  (end of the error)"
 
     @classmethod
     def from_wire(cls, text: str) -> FunctionError | None:
         """The error embedded in ``text`` by :meth:`to_wire`, if there is one."""
         found = _WIRE.search(text)
-        if found is None:
+        fields = [] if found is None else found.group(1).split(_FIELD)[1::2]
+        if len(fields) != 6:
             return None
-        return cls(**json.loads(base64.b64decode(found.group(1))))
+        exception, operator, uid, element, trace, hint = fields
+        return cls(operator, uid, element, exception, trace, hint)
+
+
+def _marked(field: str) -> str:
+    """A field of a message between marks, without marks of its own."""
+    return f"{_FIELD}{field.replace(_ERROR, '').replace(_FIELD, '')}{_FIELD}"
+
+
+def verbose() -> bool:
+    """Whether errors shall show what Spark said, and not only what it comes to."""
+    return bool(os.environ.get("SCURRY_FULL_TRACEBACK"))
+
+
+def cause_to_show(failure: BaseException) -> BaseException | None:
+    """``failure`` as the cause of an error whose text tells the whole story: only for those who
+    have asked for it, since Python prints a cause, and its traceback, before the error."""
+    return failure if verbose() else None
 
 
 def shorten(value: object, limit: int = 200) -> str:

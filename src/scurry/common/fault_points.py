@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 
 VARIABLE = "SCURRY_FAULTS"
 _directory = os.environ.get(VARIABLE, "")
@@ -31,10 +32,16 @@ WORKER_POINTS = (
 #: committed; epoch written and only Spark's own commit missing
 DRIVER_POINTS = ("planned", "before-sinks", "between-sinks", "after-sinks", "after-epoch")
 
+#: on the driver: it has made sure that the lease is still its own, and now does what that allows
+LEASE_POINTS = ("lease-checked",)
+
 #: on the driver, within a sink's commit: records and mark sent, the transaction still open; the
 #: same in a database; what a file sink will publish is written down and nothing of it published
 SINK_POINTS = ("kafka-transaction", "postgres-transaction", "file-manifest")
 
+#: on the driver, beside the job: a batch of a streaming DataFrame has landed, and Spark has not
+#: committed it
+FEED_POINTS = ("landed",)
 
 #: on the driver, when a job starts with another parallelism: state dealt out; switched over
 RESCALE_POINTS = ("rescaling", "rescaled")
@@ -58,7 +65,9 @@ def _strike(name: str) -> None:
     with open(taken, "w") as file:
         file.write(str(os.getpid()))
     if chosen is signal.SIGSTOP:
-        # in a session of its own it is not woken when the process that started it dies
-        os.setsid()
+        # in a session of its own it is not woken when the process that started it dies; a driver
+        # may have one already
+        with suppress(PermissionError):
+            os.setsid()
     os.rename(taken, f"{armed}.struck")
     os.kill(os.getpid(), chosen)

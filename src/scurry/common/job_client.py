@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from scurry.common.completable_future import CompletableFuture
 from scurry.common.job_execution_result import JobExecutionResult
 from scurry.common.job_id import JobID
+from scurry.common.job_metrics import JobMetrics
 from scurry.common.job_status import JobStatus
 from scurry.common.waiting import Wait
 
@@ -36,6 +37,10 @@ class RunningJob(Protocol):
     @property
     def metrics(self) -> dict[str, dict[str, Any]]:
         """The metrics of functions so far, by operator and name."""
+
+    @property
+    def job_metrics(self) -> JobMetrics:
+        """All metrics as of now."""
 
     @property
     def waiting(self) -> list[Wait]:
@@ -90,6 +95,12 @@ class JobClient:
         the operator's name, then the metric's. Counters and gauges are numbers, summed over all
         instances; meters and distributions are statistics (:mod:`scurry.metrics`)."""
         return self._job.metrics
+
+    def get_job_metrics(self) -> JobMetrics:
+        """A snapshot of all metrics: of the job, and of each operator, together and by slot. They
+        are those of the last micro-batch of this run; what functions count and measure themselves
+        is among them, as ``user``."""
+        return self._job.job_metrics
 
     def get_waiting(self) -> list[Wait]:
         """The servers that the running job cannot reach and waits for, with what it wants of them,

@@ -20,10 +20,12 @@ owns a contiguous range and another parallelism only moves ranges.
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
+import re
 import uuid
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
 from itertools import chain
@@ -34,7 +36,9 @@ import numpy as np
 
 from scurry.common.copiers import hand_on
 from scurry.common.copies import own
+from scurry.common.errors import KeyTypeError
 from scurry.common.key_forms import SIMPLE, canonical, identity
+from scurry.common.types import Row
 
 _MASK = (1 << 64) - 1
 _INT64 = range(-(1 << 63), 1 << 63)
@@ -95,6 +99,13 @@ def form_of(key: Any) -> bytes:
     return key.form if type(key) is FrozenKey else canonical(key)
 
 
+def forms_of(keys: list[Any]) -> list[bytes]:
+    """:func:`form_of` of many engine keys."""
+    if set(map(type, keys)) == {int}:
+        return [b"i%d" % key for key in keys]
+    return list(map(form_of, keys))
+
+
 def _mix(value: int) -> int:
     value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
     value = (value ^ (value >> 27)) * 0x94D049BB133111EB & _MASK
@@ -140,6 +151,38 @@ def slot_of_group(group: int, parallelism: int, max_parallelism: int) -> int:
     return group * parallelism // max_parallelism
 
 
+def check_texts(key: Any) -> None:
+    """Raise :class:`KeyTypeError` if a text in an engine key has half of a surrogate pair, which is
+    no character: hardly anything outside Python can store or show such a text."""
+    kind = type(key)
+    if kind is int or (kind is str and key.isascii()):
+        return
+    # only such halves have these bytes in UTF-8; keys that are bytes may have them, too
+    if _HALF.search(form_of(key)) and (text := _broken_text(thaw(key))) is not None:
+        raise KeyTypeError(
+            f"{text!a} cannot be a key, or part of one: it has half of a surrogate pair, "
+            "which is no character, so it cannot be written as UTF-8. Decode the text properly "
+            "where it is read, or replace what is broken with "
+            "text.encode('utf-8', 'replace').decode()."
+        )
+
+
+_HALF = re.compile(rb"\xed[\xa0-\xbf]")
+
+
+def _broken_text(key: Any) -> str | None:
+    """The first text in ``key`` that cannot be written as UTF-8."""
+    if isinstance(key, str):
+        return key if _HALF.search(key.encode("utf-8", "surrogatepass")) else None
+    parts: Iterable[Any] = ()
+    if dataclasses.is_dataclass(key):
+        parts = [getattr(key, field.name) for field in dataclasses.fields(key)]
+    elif isinstance(key, (tuple, list, frozenset, Row)):
+        parts = key
+    found = (text for part in parts if (text := _broken_text(part)) is not None)
+    return next(found, None)
+
+
 class KeySlots(dict[Any, int]):
     """Engine key to slot, computed once per distinct key: ``slots[key]`` runs at the speed of a
     dict."""
@@ -150,6 +193,7 @@ class KeySlots(dict[Any, int]):
         self.max_parallelism = max_parallelism
 
     def __missing__(self, key: Any) -> int:
+        check_texts(key)
         group = key_group(key, self.max_parallelism)
         slot = slot_of_group(group, self.parallelism, self.max_parallelism)
         if len(self) >= _CACHE_LIMIT:

@@ -17,6 +17,7 @@ from scurry.common.collection_types import (
     ObjectArrayTypeInfo,
     PrimitiveArrayTypeInfo,
 )
+from scurry.common.column_types import DecimalTypeInfo, ZonedTimestampTypeInfo
 from scurry.common.row_types import (
     CompositeTypeInfo,
     DataclassTypeInfo,
@@ -50,6 +51,7 @@ __all__ = [
     "CompositeTypeInfo",
     "DataclassTypeInfo",
     "DateTypeInfo",
+    "DecimalTypeInfo",
     "InstantTypeInfo",
     "ListTypeInfo",
     "LocalTimeTypeInfo",
@@ -65,6 +67,7 @@ __all__ = [
     "TupleTypeInfo",
     "TypeInformation",
     "Types",
+    "ZonedTimestampTypeInfo",
     "return_type_of",
     "yield_type_of",
 ]
@@ -147,6 +150,16 @@ class Types:
     def SQL_TIMESTAMP() -> TypeInformation:
         """A `datetime.datetime` without time zone."""
         return SqlTimeTypeInfo.TIMESTAMP()
+
+    @staticmethod
+    def TIMESTAMP_LTZ() -> ZonedTimestampTypeInfo:
+        """A `datetime.datetime` with a time zone; PyFlink has it in tables only."""
+        return ZonedTimestampTypeInfo()
+
+    @staticmethod
+    def DECIMAL(precision: int, scale: int) -> DecimalTypeInfo:
+        """A `decimal.Decimal` of a fixed scale; PyFlink has it in tables only."""
+        return DecimalTypeInfo(precision, scale)
 
     @staticmethod
     def PICKLED_BYTE_ARRAY() -> TypeInformation:

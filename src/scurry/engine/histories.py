@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from scurry.common.errors import OtherHistoryError
+from scurry.functions.fencing import Fence
 from scurry.functions.history import REFUSE, TRUNCATE, History, Mark
 from scurry.functions.sink import CommitterContext, Sink
 
@@ -39,14 +40,14 @@ class JobSink:
 
 
 def start_sinks(
-    sinks: Iterable[JobSink], checkpoint_id: str, history: History, checkpoint: str
+    sinks: Iterable[JobSink], checkpoint_id: str, history: History, checkpoint: str, lease: Fence
 ) -> None:
     """Start all sinks and deal with what they hold of other histories; ``checkpoint`` names the
-    checkpoint in messages."""
+    checkpoint in messages. Afterwards no driver with an older lease can commit to them."""
     sinks = list(sinks)
     strange: list[tuple[JobSink, Mark]] = []
     for each in sinks:
-        each.sink.start(CommitterContext(each.uid, checkpoint_id, history))
+        each.sink.start(CommitterContext(each.uid, checkpoint_id, history, lease))
         mark = each.sink.committed_mark()
         if mark is not None and not history.holds(mark):
             strange.append((each, mark))

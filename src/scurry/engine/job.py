@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from scurry.engine.histories import JobSink
 from scurry.runtime.specs import JobSpec
@@ -14,3 +16,11 @@ class Job:
 
     spec: JobSpec
     sinks: tuple[JobSink, ...]
+
+    def take_rooms(self, room: Callable[[str], Path]) -> None:
+        """Tell sources and sinks which directories they have in the checkpoint. Called when the
+        job starts, before anything is sent to workers."""
+        for source in self.spec.sources:
+            source.source.take_room(room(source.uid))
+        for each in self.sinks:
+            each.sink.take_room(room(each.uid))

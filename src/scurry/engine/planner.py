@@ -118,6 +118,8 @@ class BatchPlanner:
         self._now = 0
         self._wake: int | None = None
         self._warned: set[str] = set()
+        #: by stage and slot: records and bytes of each table
+        self._sizes: dict[tuple[int, int], dict[str, tuple[int, int]]] = {}
         self._operators = OperatorStates()
         self._inventory: Inventory = {
             uid: msgspec.structs.replace(record, states=dict(record.states), stages=[])
@@ -146,6 +148,7 @@ class BatchPlanner:
             before = epoch.inventory[uid]
             for stage in before.stages:
                 self._inventory[uid].add(stage, before.states)
+            self._inventory[uid].sizes = dict(before.sizes)
         self._finished = {uid for uid in epoch.finished if uid in known and not self._goes_on(uid)}
         for state in self._partitions.values():
             if state.source in epoch.finished and state.source not in self._finished:
@@ -245,12 +248,30 @@ class BatchPlanner:
         self._partitions[source, partition].cells = cells
 
     def take_inventory(self, reports: Sequence[Mapping[str, Any]]) -> None:
-        """Take over which states tasks have written to for the first time."""
+        """Take over which states tasks have written to for the first time, and their sizes."""
+        changed = [report for report in reports if report["sizes"] is not None]
+        for report in changed:
+            self._sizes[report["stage"], report["index"]] = report["sizes"]
+        if changed:
+            self._take_sizes()
         for report in reports:
             for table, kind in report["written"].items():
                 uid, _, state = table.partition("\x1f")
                 if uid in self._inventory:
                     self._inventory[uid].add(report["stage"], described(state, kind))
+
+    def _take_sizes(self) -> None:
+        """Put the sizes that slots have told together, by operator and state."""
+        found: dict[str, dict[str, tuple[int, int]]] = {}
+        for tables in self._sizes.values():
+            for table, (entries, size) in tables.items():
+                uid, _, state = table.partition("\x1f")
+                (name,) = described(state, "")
+                states = found.setdefault(uid, {})
+                before = states.get(name, (0, 0))
+                states[name] = (before[0] + entries, before[1] + size)
+        for uid in found.keys() & self._inventory.keys():
+            self._inventory[uid].sizes = found[uid]
 
     def take_wishes(self, reports: Sequence[Mapping[str, Any]]) -> None:
         """Take over the tasks' wishes for a micro-batch at a certain time, of which the earliest

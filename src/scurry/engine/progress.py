@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import dataclass, field
 from typing import Any
 
 from scurry.common.waiting import Wait, WaitBoard
+from scurry.engine.operator_totals import OperatorTotals
 from scurry.runtime.metrics import MetricTotals
 
 #: On the driver, one after the other: Spark's own work between two micro-batches; waiting until
@@ -31,6 +33,10 @@ class StopWatch:
         for phase in phases:
             self._laps[phase] = self._laps.get(phase, 0.0) + now - self._at
         self._at = now
+
+    def so_far(self, phase: str) -> float:
+        """What ``phase`` has taken since the last :meth:`take`."""
+        return self._laps.get(phase, 0.0)
 
     def take(self) -> dict[str, float]:
         """All laps; it starts again without any."""
@@ -57,6 +63,12 @@ class Progress:
     watermarks: dict[str, int] = field(default_factory=dict)
     #: what functions counted and measured themselves
     metrics: MetricTotals = field(default_factory=MetricTotals)
+    #: what operators have done, by slot
+    operators: OperatorTotals = field(default_factory=OperatorTotals)
+    #: measures the phases of the micro-batch under way: see :data:`PHASES`
+    watch: StopWatch = field(default_factory=StopWatch, repr=False)
+    #: micro-batches finished in this run
+    batches: int = 0
 
     #: how often the job started again, and the failure before the last time
     restarts: int = 0
@@ -66,6 +78,8 @@ class Progress:
     waiting: list[Wait] = field(default_factory=list)
     #: where what runs on the driver says that it waits
     board: WaitBoard = field(default_factory=WaitBoard, repr=False)
+    #: held while a micro-batch is added, and while a snapshot is made, in whatever thread
+    lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     @property
     def records_read(self) -> int:
@@ -90,7 +104,14 @@ class Progress:
         self, batch: int, reports: list[dict[str, Any]], seconds: float, phases: dict[str, float]
     ) -> None:
         """Add what the tasks of a micro-batch reported."""
+        with self.lock:
+            self._take(batch, reports, seconds, phases)
+
+    def _take(
+        self, batch: int, reports: list[dict[str, Any]], seconds: float, phases: dict[str, float]
+    ) -> None:
         self.batch = batch
+        self.batches += 1
         self.phases = phases
         self.last, self.gauges, self.watermarks, self.last_seconds = {}, {}, {}, seconds
         for report in reports:
@@ -105,5 +126,6 @@ class Progress:
         inside = sum(t for name, t in phases.items() if name.partition(" ")[0] in _IN_TASKS)
         phases["spark"] = max(0.0, phases.get("execute", 0.0) - inside)
         self.metrics.take(reports)
+        self.operators.take(reports, phases.get("wait", 0.0))
         for name, count in self.last.items():
             self.counters[name] = self.counters.get(name, 0) + count

@@ -47,12 +47,19 @@ from scurry.checkpoint.ledger import Ledger
 from scurry.common.fault_points import fault_point
 from scurry.engine.histories import start_sinks
 from scurry.engine.job import Job
+from scurry.engine.pace import Pace
 from scurry.engine.planner import BatchPlanner
 from scurry.engine.progress import Progress, StopWatch
 from scurry.engine.standing import starting_point
+from scurry.functions.fencing import Fence
 from scurry.runtime.envelope import CELLS, COMMIT, OPERATORS, REPORT, Envelope
 from scurry.runtime.ingress import TaskPlan
 from scurry.runtime.report import decode_operators, decode_report
+
+
+class Outrun(Exception):
+    """The driver before was not dead, and has planned more while this one took over. From now on
+    sinks take no more of it, so taking over once more finds all that it has done."""
 
 
 @dataclass
@@ -67,24 +74,40 @@ class _Received:
 class CommitProtocol:
     """The driver's side of a job, from one start of the job to its end or its next failure."""
 
-    def __init__(self, job: Job, ledger: Ledger, progress: Progress, max_records: int) -> None:
-        """Find out where the job stands; at most ``max_records`` records of each source are
-        planned for a micro-batch."""
+    def __init__(
+        self,
+        job: Job,
+        ledger: Ledger,
+        progress: Progress,
+        pace: Pace,
+        lease: Fence | None = None,
+    ) -> None:
+        """Find out where the job stands; ``pace`` says how many records of each source are planned
+        for a micro-batch, at most. No step is begun once another driver has the ``lease``."""
         self._ledger = ledger
+        self._lease = lease or Fence()
         self._progress = progress
         self._sinks = {each.uid: each for each in job.sinks}
         #: measures the phases of each micro-batch; see :data:`scurry.engine.progress.PHASES`
-        self.watch = StopWatch()
+        self.watch = progress.watch = StopWatch()
         found = starting_point(ledger, job.spec)
         #: the last micro-batch planned, and the last one that only the engine has to commit
         self.planned, self.finished = found.planned, found.committed
-        self.planner = BatchPlanner(job.spec, max_records, found.epoch, found.committed)
+        self.planner = BatchPlanner(job.spec, pace.limit, found.epoch, found.committed)
+        self._pace = pace
 
     def start(self, checkpoint_id: str, checkpoint: str) -> None:
         """Start the sinks, before anything is planned or executed; ``checkpoint`` names the
-        checkpoint in messages. Raises if one of them holds what the checkpoint does not know."""
+        checkpoint in messages. Raises if one of them holds what the checkpoint does not know, and
+        :class:`Outrun` if the checkpoint has to be taken over again."""
         history = self.planner.history
-        start_sinks(self._sinks.values(), checkpoint_id, history, checkpoint)
+        self._lease.check()
+        try:
+            start_sinks(self._sinks.values(), checkpoint_id, history, checkpoint, self._lease)
+        finally:
+            if self._ledger.outrun():
+                raise Outrun
+        self._ledger.settle()
         if self.settled and self.planned >= 0:
             self.committed()
 
@@ -105,6 +128,7 @@ class CommitProtocol:
         tasks = self.planner.next(batch, now)
         if tasks is None:
             return None
+        self._lease.check()
         self._ledger.write_plan(batch, tasks, self.planner.epoch(batch))
         self.planned = batch
         self.watch.lap("plan")
@@ -118,12 +142,14 @@ class CommitProtocol:
         self.watch.lap("execute")
         fault_point("before-sinks")
         for uid, sink in self._sinks.items():
+            self._lease.check()
             sink.commit(batch, received.messages[uid])
             self.watch.lap(f"commit {uid}", "commit")
             fault_point("between-sinks")
         fault_point("after-sinks")
         self.planner.take_wishes(received.reports)
         self.planner.take_inventory(received.reports)
+        self._lease.check()
         self._ledger.write_epoch(self.planner.epoch(batch))
         fault_point("after-epoch")
         self.watch.lap("epoch")
@@ -131,6 +157,8 @@ class CommitProtocol:
         took = sum(phases.get(phase, 0.0) for phase in ("execute", "commit", "epoch"))
         self._progress.take(batch, received.reports, took, phases)
         self.planner.observe(self._progress.last)
+        read = [count for name, count in self._progress.last.items() if name.startswith("read:")]
+        self.planner.max_records = self._pace.after(max(read, default=0), took, phases)
         self._progress.gauges.update(self.planner.gauges())
         self.finished = batch
 
@@ -152,6 +180,8 @@ class CommitProtocol:
 
     def committed(self) -> None:
         """The engine has committed the last finished micro-batch, and no other one is planned."""
+        # a source may delete what is behind its position: not what another driver reads again
+        self._lease.check()
         self.planner.committed()
 
     def abort(self) -> None:

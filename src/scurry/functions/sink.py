@@ -24,6 +24,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -32,6 +33,7 @@ from numpy.typing import NDArray
 
 from scurry.common.errors import NotSupportedError
 from scurry.common.type_information import TypeInformation
+from scurry.functions.fencing import Fence
 from scurry.functions.history import History, Mark, NumbersOnly
 
 EXACTLY_ONCE = "exactly-once"
@@ -68,11 +70,17 @@ class CommitterContext:
     something only together with ``checkpoint_id``, which stays the same for the life of one, and
     with ``history``: ``history.mark(batch_id)`` is the identity of a batch, and
     ``history.repeats(batch_id, mark)`` compares it with the mark found in the target.
+
+    ``lease.epoch`` is the number of the driver: greater than that of every driver of the
+    checkpoint before. A sink that stores it in the target, and compares it there in one step with
+    what it writes, keeps out a driver that was paused, taken for dead, and woken; see
+    :mod:`scurry.functions.fencing`.
     """
 
     uid: str
     checkpoint_id: str
     history: History = field(default_factory=NumbersOnly)
+    lease: Fence = field(default_factory=Fence)
 
 
 class Records(Protocol):
@@ -144,6 +152,11 @@ class Sink(ABC):
     def take_type(self, declared: TypeInformation | None) -> None:
         """Told when the program is built: the type that the elements were declared to be of, None
         if they were not. Most sinks have no use for it."""
+
+    def take_room(self, room: Path) -> None:
+        """Called on the driver when a job starts, before the sink is sent to workers: ``room`` is a
+        directory in the job's checkpoint that the sink may make and use as it likes. It is copied,
+        moved and deleted with the checkpoint. Most sinks have no use for it."""
 
     @abstractmethod
     def create_writer(self, context: WriterContext) -> SinkWriter:

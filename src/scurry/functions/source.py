@@ -17,6 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,9 @@ from scurry.common.type_information import TypeInformation
 from scurry.functions.output_tag import OutputTag
 
 Json = Any
+#: Names of gauges that every source uses alike: records that are there and have not been planned
+#: yet; files of which that is true.
+LAG, FILES_LEFT = "lag", "files_left"
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,8 @@ class SourceEnumerator(ABC):
         one is planned."""
 
     def gauges(self) -> dict[str, int]:
-        """What to show of the source beside its counters, such as how far it lags behind."""
+        """What to show of the source beside its counters, as of the last plan. :data:`LAG` and
+        :data:`FILES_LEFT` become metrics of the job."""
         return {}
 
     def close(self) -> None:
@@ -121,6 +126,8 @@ class Source(ABC):
     columnar: bool = False
     #: Which kinds of changes the records can be, None if only they themselves know.
     changelog: ChangelogMode | None = None
+    #: The columns of the records, if these are rows of a relation.
+    relation: pa.Schema | None = None
     #: Whether ``read`` gives plain tuples for columns of no declared type, instead of Rows.
     as_tuples: bool = False
     #: The side outputs of the source's stream.
@@ -136,6 +143,12 @@ class Source(ABC):
     def type_info(self) -> TypeInformation | None:
         """The type of the elements, if known."""
         return None
+
+    def take_room(self, room: Path) -> None:
+        """Called on the driver when a job starts, before the source is sent to workers and before
+        its enumerator is made: ``room`` is a directory in the job's checkpoint that the source may
+        make and use as it likes. It is copied, moved and deleted with the checkpoint. Most sources
+        have no use for it."""
 
     @abstractmethod
     def enumerator(self, parallelism: int) -> SourceEnumerator:

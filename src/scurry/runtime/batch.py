@@ -229,6 +229,18 @@ class Batch:
             tick=None if self.tick is None else self.tick[origin],
         )
 
+    def caused(
+        self, columns: pa.RecordBatch, codec: ElementCodec, origin: Longs, kinds: Kinds | None
+    ) -> Batch:
+        """Records given as columns, the i-th of them caused by record ``origin[i]`` of this batch
+        and of the i-th of ``kinds``; None if all are insertions."""
+        made = Batch(None, columns=columns, codec=codec, kinds=kinds)
+        for name in TIMES:
+            column = getattr(self, name)
+            if column is not None:
+                setattr(made, name, column[origin])
+        return made
+
     def take(self, index: Longs, *, compact: bool = False) -> Batch:
         """The records at ``index``, keys included; with ``compact`` only as columns, if held so."""
         if self._parts is not None:

@@ -34,12 +34,15 @@ class ElementCodec:
         self.names = tuple(names)
         self.type_info = type_info
         self._build = build
+        self._relation = False
 
     @property
     def form(self) -> TypeInformation | str:
         """What a receiver needs to make the same codec again: :meth:`of_form`."""
         if self.type_info is not None:
             return self.type_info
+        if self._relation:
+            return "relation"
         return "tuples" if self._build is _tuples else "rows"
 
     @classmethod
@@ -49,7 +52,8 @@ class ElementCodec:
             found = cls.of_type(form)
             assert found is not None, "only types with an Arrow form are sent as columns"
             return found
-        return cls.of_tuples(schema) if form == "tuples" else cls.of_schema(schema)
+        made = {"tuples": cls.of_tuples, "relation": cls.of_relation}
+        return made.get(form, cls.of_schema)(schema)
 
     @classmethod
     def of_type(cls, type_info: TypeInformation) -> ElementCodec | None:
@@ -67,6 +71,14 @@ class ElementCodec:
         if names == (VALUE,):
             return cls(names, _scalars)
         return cls(names, lambda columns: Row.from_columns(names, columns))
+
+    @classmethod
+    def of_relation(cls, schema: pa.Schema) -> ElementCodec:
+        """The codec of a relation: Rows, also where there is one column only."""
+        names = tuple(schema.names)
+        made = cls(names, lambda columns: Row.from_columns(names, columns))
+        made._relation = True
+        return made
 
     @classmethod
     def of_tuples(cls, schema: pa.Schema) -> ElementCodec:

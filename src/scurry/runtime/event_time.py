@@ -57,8 +57,10 @@ def mark_cell(uid: str) -> str:
 class TimestampsOperator(Operator):
     """Assigns event timestamps and generates watermarks."""
 
+    makes_watermarks = True
+
     def __init__(self, spec: OperatorSpec, strategy: WatermarkStrategy) -> None:
-        super().__init__(spec)
+        Operator.__init__(self, spec)
         # in batch execution event time stands still until the input ends
         still = replace(strategy, kind="none", idleness_ms=None, alignment=None)
         self._strategy = still if spec.batch else strategy

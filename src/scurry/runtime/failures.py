@@ -63,9 +63,15 @@ def explained(failure: Exception, function: Any) -> Exception:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     in_engine = trace is not None and trace.tb_frame.f_code.co_filename.startswith(_PACKAGE)
-    if isinstance(failure, TypeError) and in_engine and "not iterable" in str(failure):
-        return TypeError(
-            f"{type(function).__name__} returned something that is {failure}; "
-            "yield the results, or return a list of them, or None for nothing"
-        )
-    return failure
+    if not isinstance(failure, TypeError) or not in_engine or "not iterable" not in str(failure):
+        return failure
+    assert trace is not None
+    found = trace.tb_frame.f_locals
+    returned = found.get("result", found.get("results", NO_ELEMENT))
+    what = f"something that is {failure}"
+    if returned is not NO_ELEMENT:
+        what = f"{shorten(returned)} ({type(returned).__name__})"
+    return TypeMismatchError(
+        f"{type(function).__name__} returned {what}; it must yield its results, or return a list "
+        "of them, or None for nothing"
+    )

@@ -56,6 +56,8 @@ class SlotHost:
             self.task.add_head(uid)
         self._gates: dict[str, InputGate] = {}
         self._opened = False
+        #: whether the functions have been closed
+        self.closed = False
         self._rebuild_began = 0.0
         store.on_rebuild = self._rebuilding
 
@@ -63,6 +65,9 @@ class SlotHost:
         """Run one micro-batch. ``envelopes`` are all those for this slot, in any order; what is
         yielded goes to the next stage. When the generator has ended, the slot's state is in the
         journal, and counts once the micro-batch is committed."""
+        yield from self._context.report.clock.within(self._run(envelopes, journal))
+
+    def _run(self, envelopes: Iterable[Envelope], journal: Journal) -> Iterator[Envelope]:
         arrivals: dict[str, list[Arrival]] = {uid: [] for uid in self._heads}
         combined: dict[str, list[bytes]] = {uid: [] for uid in self._heads}
         ends: dict[str, dict[str, Mark]] = {uid: {} for uid in self._heads}
@@ -99,10 +104,11 @@ class SlotHost:
         self._context.report.spent(f"state {self.stage}", ended - handled)
         self._context.report.spent(f"stage {self.stage}", ended - began)
         self._context.report.gauges["state_entries"] = self.store.entries
+        self._context.report.sizes = self.store.take_sizes()
         self._context.report.written = self.store.take_written()
         yield report(self._context)
         if tick.final:
-            self.task.close()
+            self.close()
 
     def _begin(self, journal: Journal, tick: Tick) -> None:
         notes = self.store.begin(journal)
@@ -134,20 +140,27 @@ class SlotHost:
     def _run_operator(
         self, uid: str, arrivals: list[Arrival], combined: list[bytes], ends: dict[str, Mark]
     ) -> Iterator[Envelope]:
-        operator, gate = self.task.operators[uid], self._gates[uid]
+        operator, gate, report = self.task.operators[uid], self._gates[uid], self._context.report
+        meter, clock = operator.meter, report.clock
+        clock.switch(meter)
         operator.begin(gate.current)
         if combined:
-            self._context.report.count(f"in:{uid}", operator.process_combined(combined))
+            records = operator.process_combined(combined)
+            meter.records_in += records
+            report.count(f"in:{uid}", records)
+        clock.switch(clock.task)
         gate.keep(ends)
         whole, ports = gate.merge(arrivals, ends)
         arrivals.clear()
         if whole is not None:
-            self._context.report.count(f"in:{uid}", whole.size)
+            meter.records_in += whole.size
+            report.count(f"in:{uid}", whole.size)
             if not operator.two_inputs:
                 ports = None
             elif ports is None:
                 ports = np.zeros(whole.size, dtype=np.int64)
             begin = 0
+            clock.switch(meter)
             for piece in whole.slices(CHUNK_ROWS):
                 if ports is None:
                     operator.process(piece)
@@ -155,9 +168,12 @@ class SlotHost:
                     operator.process_ports(piece, ports[begin : begin + piece.size])
                 begin += piece.size
                 yield from self.task.drain()
-        operator.advance(gate.settle())
+        watermark = gate.settle()
+        clock.switch(meter)
+        operator.advance(watermark)
+        clock.switch(clock.task)
         if gate.current > MIN_WATERMARK:
-            self._context.report.watermarks[uid] = gate.current
+            report.watermarks[uid] = gate.current
 
     def _ask_for_timers(self) -> None:
         """Wish for a micro-batch at the time of the next timer in processing time."""
@@ -201,6 +217,7 @@ class SlotHost:
         notes = {"gates": gates, "cells": self._context.state.cells, "stage": self.stage}
         return encode_report(notes)
 
-    def close(self, erase: bool = False) -> None:
-        """Release the local store."""
-        self.store.close(erase)
+    def close(self) -> None:
+        """Close the functions, unless that is done; nothing is run here after this."""
+        self.closed = True
+        self.task.close()

@@ -106,6 +106,9 @@ class IngressTask:
     def run(self, plan: TaskPlan) -> Iterator[Envelope]:
         """Run one micro-batch: read what ``plan`` says, run the chains behind the sources, and
         yield envelopes for the stages and the driver."""
+        yield from self._context.report.clock.within(self._run(plan))
+
+    def _run(self, plan: TaskPlan) -> Iterator[Envelope]:
         began = time.perf_counter()
         self._context.now = plan.now
         self._context.batch = plan.batch
@@ -131,7 +134,11 @@ class IngressTask:
             for slot in range(self.job.parallelism):
                 yield Envelope(slot, 1, "", 0, "", 0, TICK, 0, payload)
         if plan.final:
-            self._task.close()
+            self.close()
+
+    def close(self) -> None:
+        """Close the functions, unless that is done; nothing is run here after this."""
+        self._task.close()
 
     def _snapshot(self) -> Iterator[Envelope]:
         if not self._task.checkpointed:
@@ -153,22 +160,30 @@ class IngressTask:
         source, context = self._sources[plan.source], self._context
         self._enter(plan)
         consumers = self._consumers[plan.source]
+        meter, clock = context.report.meters[plan.source], context.report.clock
+        clock.switch(meter)
         place = plan.rank << RANK_SHIFT
         ordered = self.job.ordered
         for batch, rejected in self._read(source, plan.ranges):
             if ordered:
                 batch.tick = np.arange(place, place + batch.size, dtype=np.int64)
             if rejected is not None:
+                meter.records_in += rejected.size
                 if ordered:
                     rejected.tick = np.full(rejected.size, place, dtype=np.int64)
                 for consumer in consumers.get(DEAD_LETTERS.tag_id, ()):
                     consumer(rejected)
+                if DEAD_LETTERS.tag_id in consumers:
+                    meter.records_out += rejected.size
             place += batch.size
+            meter.records_in += batch.size
+            meter.records_out += batch.size
             context.report.count(f"read:{source.uid}", batch.size)
             if batch.size:
                 for consumer in consumers[""]:
                     consumer(batch)
             yield from self._task.drain()
+        clock.switch(clock.task)
 
     def _finish(self, plan: PartitionPlan) -> Iterator[Envelope]:
         mark = Mark(MAX_WATERMARK if plan.ended else MIN_WATERMARK)
@@ -206,5 +221,6 @@ class IngressTask:
             return Batch(read.rows or [], codec=codec, ts=read.timestamps)
         if codec is None:
             form = "tuples" if source.source.as_tuples else "rows"
+            form = form if source.source.relation is None else "relation"
             codec = ElementCodec.of_form(form, read.columns.schema)
         return Batch(None, columns=read.columns, codec=codec, ts=read.timestamps, kinds=read.kinds)

@@ -137,7 +137,9 @@ class IntervalJoinOperator(KeyedFunctionOperator):
         if self._clock.watermark == MIN_WATERMARK or stamp >= self._clock.watermark:
             return stamp
         self.context.report.count(f"late:{self.spec.uid}", 1)
-        if late is not None:
+        if late is None:
+            self.context.report.count(f"late_dropped:{self.spec.uid}", 1)
+        else:
             context.output(late, value)
             self._stamps.append(stamp)
         return None

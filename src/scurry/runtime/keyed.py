@@ -227,10 +227,7 @@ class KeyedFunctionOperator(Operator):
 
     def close(self) -> None:
         self._scope.key = NO_KEY
-        try:
-            self._function.close()
-        except Exception as failure:
-            raise self.failed(failure) from failure
+        self._function.close()
 
 
 class KeyedProcessOperator(KeyedFunctionOperator):

@@ -241,17 +241,18 @@ class MetricTotals:
         the metric's own."""
         names = Tally(spec.name for spec in operators.values())
         found: dict[str, dict[str, Any]] = {}
-        for place, value in [
-            *self._counts.items(),
-            *self._gauges.items(),
-            *self._distributions.items(),
-        ]:
-            uid, name = place
+        for uid, metrics in self.by_uid().items():
             shown = operators[uid].name if uid in operators else uid
-            if names[shown] > 1:
-                shown = f"{shown} ({uid})"
-            found.setdefault(shown, {})[name] = self._metered(place, value)
-        return {operator: dict(sorted(found[operator].items())) for operator in sorted(found)}
+            found[f"{shown} ({uid})" if names[shown] > 1 else shown] = metrics
+        return dict(sorted(found.items()))
+
+    def by_uid(self) -> dict[str, dict[str, Any]]:
+        """All metrics: by the operator's uid, then by the metric's name."""
+        found: dict[str, dict[str, Any]] = {}
+        for held in (self._counts, self._gauges, self._distributions):
+            for (uid, name), value in dict[tuple[str, str], Any](held).items():
+                found.setdefault(uid, {})[name] = self._metered((uid, name), value)
+        return {uid: dict(sorted(metrics.items())) for uid, metrics in found.items()}
 
     def _metered(self, place: tuple[str, str], value: Any) -> Any:
         if place not in self._meters:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
+from scurry.common.spelling import nearest
 from scurry.functions.contexts import FunctionContext, KeyedStateStore, RuntimeContext
 from scurry.functions.output_tag import OutputTag
 from scurry.runtime.batch import MIN_WATERMARK, Batch, Longs
@@ -16,9 +17,13 @@ from scurry.runtime.checkpointed import InstanceCheckpoint, checkpointed
 from scurry.runtime.conform import conform
 from scurry.runtime.failures import NO_ELEMENT, function_error
 from scurry.runtime.handover import Consumer
+from scurry.runtime.meters import Meter
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.task_context import TaskContext
 from scurry.state.layout import StateLayout
+
+if TYPE_CHECKING:
+    from scurry.runtime.event_time import Mark
 
 T = TypeVar("T")
 _first = itemgetter(0)
@@ -57,6 +62,8 @@ class Operator:
     two_inputs = False
     #: whether records are emitted later than they came; then ``flush`` has a meaning
     holds_back = False
+    #: whether watermarks behind the operator are its own; then ``mark`` has a meaning
+    makes_watermarks = False
 
     def __init__(self, spec: OperatorSpec) -> None:
         self.spec = spec
@@ -64,6 +71,8 @@ class Operator:
         self._consumers: list[Consumer] = []
         self._side: dict[str, list[Consumer]] = {}
         self._checkpoint: InstanceCheckpoint | None = None
+        #: counts what the operator does, for the metrics of the job
+        self.meter = Meter()
 
     @classmethod
     def state_layout(cls, *arguments: Any) -> StateLayout:
@@ -142,22 +151,36 @@ class Operator:
         """Emit the results of the current channel that were held back; True if there were any."""
         return False
 
+    def mark(self) -> Mark:
+        """Where the current channel stands after the last record seen of it. Called at the end of
+        each channel of an operator that makes watermarks of its own."""
+        raise AssertionError(f"{type(self).__name__} makes no watermarks")
+
     def finish(self) -> None:
         """The micro-batch is over."""
 
+    def prepare(self) -> bytes | None:
+        """The message that the driver commits this micro-batch with, None if there is nothing to
+        commit. Called after ``finish``."""
+        return None
+
     def close(self) -> None:
-        """There will be no more micro-batches."""
+        """There will be no more micro-batches. What it raises is told as the operator's failure."""
 
     def emit(self, batch: Batch) -> None:
         """Send records downstream."""
         if batch.size:
+            self.meter.records_out += batch.size
             for consumer in self._consumers:
                 consumer(batch)
 
     def emit_side(self, tag: str, batch: Batch) -> None:
         """Send records to the side output ``tag``; if nothing reads it, they are dropped."""
-        for consumer in self._side.get(tag, ()):
-            consumer(batch)
+        consumers = self._side.get(tag)
+        if consumers:
+            self.meter.records_out += batch.size
+            for consumer in consumers:
+                consumer(batch)
 
     def emit_tagged(self, batch: Batch, untagged: bool = False) -> None:
         """Send records downstream, those of the form ``(OutputTag, value)`` to side outputs, unless
@@ -176,7 +199,21 @@ class Operator:
         for tag, places in tagged.items():
             if tag in self._side:
                 self.emit_side(tag, batch.spread([rows[at][1] for at in places], longs(places)))
+            elif self._side:
+                self._warn_of_misspelling(tag)
         self._emit_conforming(batch.spread([rows[at] for at in main], longs(main)))
+
+    def _warn_of_misspelling(self, tag: str) -> None:
+        """Nothing reads the side output ``tag``, which is as it should be unless the program asks
+        for one of nearly that name."""
+        near = nearest(tag, self._side)
+        if near is not None:
+            self.context.report.warn(
+                f"{self.spec.name!r} ({self.spec.location}) sends elements to the side output "
+                f"{tag!r}, which nothing reads, so they are dropped; the program reads "
+                f"{near!r} instead. Use one OutputTag object in both places: yield it with the "
+                "value, and pass it to get_side_output(...)."
+            )
 
     def _emit_conforming(self, batch: Batch) -> None:
         if self.spec.type_info is not None:

@@ -168,12 +168,13 @@ class ByKey(Partitioning):
 
     def _route(self, batch: Batch) -> tuple[list[Any], Longs]:
         assert self._slots is not None
-        keys = apply_all(self._select, batch.rows)
+        chosen = apply_all(self._select, batch.rows)
         try:
-            keys = freeze_all(keys)
+            keys = freeze_all(chosen)
+            slots = list(map(self._slots.__getitem__, keys))
         except KeyTypeError as failure:
-            raise ElementFailed(_without_key(keys, batch)) from failure
-        return keys, _numbered(list(map(self._slots.__getitem__, keys)), self._slots)
+            raise ElementFailed(_without_key(chosen, batch, self._slots)) from failure
+        return keys, _numbered(slots, self._slots)
 
 
 class OneKey(ByKey):
@@ -200,11 +201,11 @@ def _numbered(chosen: list[int], slots: KeySlots) -> Longs:
     return np.array(chosen, dtype=np.int64)
 
 
-def _without_key(keys: list[Any], batch: Batch) -> Any:
+def _without_key(keys: list[Any], batch: Batch, slots: KeySlots) -> Any:
     """The first record whose key cannot be one."""
     for row, key in zip(batch.rows, keys, strict=True):
         try:
-            freeze(key)
+            slots[freeze(key)]
         except KeyTypeError:
             return row
     raise AssertionError("all of them are keys")

@@ -13,10 +13,13 @@ from typing import Any, NamedTuple
 from scurry.common.errors import StateError
 from scurry.runtime.channels import sender_of, slot_of
 from scurry.runtime.checkpointed import OPERATOR_STATES
+from scurry.runtime.columnar.row_runs import RowRuns
 from scurry.runtime.event_time import redistribute_cells
 from scurry.runtime.input_gate import InputGate
 from scurry.runtime.interval_join import LEFT, RIGHT
 from scurry.runtime.keyed_state import OWN
+from scurry.runtime.relational.append_join import RUNS_OF_ROWS
+from scurry.runtime.relational.keyed import ROWS_OF_KEYS, VALUES_OF_KEYS
 from scurry.runtime.report import decode_report, encode_report
 from scurry.runtime.timers import EVENT, PROCESSING, TimerQueue, timer_table
 from scurry.runtime.windowing.contents import ELEMENTS, VALUES
@@ -80,6 +83,12 @@ RULES: dict[str, Rule | None] = {
 }
 #: How the names of states of keys, or of windows of keys, begin that are not those of functions.
 SPACES = (OF_ASSIGNER, OF_TRIGGER, OF_WINDOW)
+#: The rules of the tables of operators on relations, by how the names of the tables begin.
+OF_RELATIONS: dict[str, Rule] = {
+    VALUES_OF_KEYS: _KEYED,
+    ROWS_OF_KEYS: _KEYED,
+    RUNS_OF_ROWS: RowRuns.redistribute,
+}
 #: Deals out the journals of a stage, given how the slots' records have to be renumbered; returns
 #: what was gathered from each slot.
 Split = Callable[[Mapping[int, Renumbering]], dict[int, Gathered]]
@@ -92,6 +101,9 @@ def rule_of(table: str) -> Rule | None:
     uid, name = table.split("\x1f")[:2]
     if name in RULES:
         return RULES[name]
+    for beginning, rule in OF_RELATIONS.items():
+        if name.startswith(beginning):
+            return rule
     if name.startswith(OWN) and not name.startswith(SPACES):
         raise StateError(
             f"The table {name!r} of operator {uid!r} does not say how it is dealt out to another "

@@ -34,6 +34,7 @@ class SinkOperator(Operator):
             self._writer.write_records(batch, self.context.now)
         except Exception as failure:
             raise self.failed(failure) from failure
+        self.meter.records_out += batch.size
         self.context.report.count(f"written:{self.spec.uid}", batch.size)
 
     def prepare(self) -> bytes | None:

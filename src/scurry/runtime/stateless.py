@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from scurry.common.copies import own
 from scurry.common.errors import ProgramError, TypeMismatchError
-from scurry.common.keys import freeze, stable_hash
+from scurry.common.keys import check_texts, freeze, stable_hash
 from scurry.functions.contexts import FunctionContext, TimerService
 from scurry.functions.output_tag import OutputTag
 from scurry.functions.process import ElementContext
@@ -133,7 +133,9 @@ class KeyGuardOperator(Operator):
         flat_map_guarded(self, batch, self._checked)
 
     def _checked(self, row: Any) -> tuple[Any]:
-        stable_hash(freeze(self._select(row)))
+        key = freeze(self._select(row))
+        stable_hash(key)
+        check_texts(key)
         return (row,)
 
 

@@ -9,22 +9,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 
 from scurry.runtime.batch import MAX_WATERMARK
 from scurry.runtime.channels import numbered
 from scurry.runtime.envelope import COMMIT, DRIVER, REPORT, Envelope
-from scurry.runtime.event_time import Mark, TimestampsOperator
+from scurry.runtime.event_time import Mark
 from scurry.runtime.handover import Consumer, FanOut
+from scurry.runtime.meters import Intake, Meter
 from scurry.runtime.operator import Operator
 from scurry.runtime.report import encode_report
 from scurry.runtime.router import Router
-from scurry.runtime.sinks import SinkOperator
 from scurry.runtime.specs import JobSpec, OperatorSpec, SourceSpec, Wire
 from scurry.runtime.task_context import TaskContext
 
 #: Calls within calls that an operator of a chain takes, at most, and those outside the chain.
-_FRAMES, _FRAMES_BESIDE = 8, 1000
+_FRAMES, _FRAMES_BESIDE = 9, 1000
+#: Stands for a strategy where there is none.
+NO_STRATEGY = ""
 
 
 @dataclass
@@ -32,8 +33,12 @@ class _Head:
     """What the records of a head can reach by chaining."""
 
     #: exits, each with the last strategy before it, whose watermarks it passes on
-    exits: list[tuple[Router, TimestampsOperator | None]] = field(default_factory=list)
-    strategies: list[TimestampsOperator] = field(default_factory=list)
+    exits: list[tuple[Router, Operator | None]] = field(default_factory=list)
+    strategies: list[Operator] = field(default_factory=list)
+    #: what runs behind a strategy, by its uid, or behind none: whose watermark is that strategy's
+    followers: dict[str, list[Meter]] = field(default_factory=dict)
+    #: by strategy: the least mark of the channels finished in this micro-batch
+    marks: dict[str, Mark] = field(default_factory=dict)
 
 
 class Task:
@@ -58,13 +63,16 @@ class Task:
 
     def add_head(self, uid: str) -> None:
         """Make the operator ``uid`` and all that is chained behind it."""
-        self._operator(uid)
-        self._trace(self.job.operators[uid], self._heads.setdefault(uid, _Head()), None)
+        operator = self._operator(uid)
+        head = self._heads.setdefault(uid, _Head())
+        head.followers.setdefault(NO_STRATEGY, []).append(operator.meter)
+        self._trace(self.job.operators[uid], head, None)
 
     def add_source(self, source: SourceSpec) -> dict[str, list[Consumer]]:
         """Make the chain behind a source; returns what consumes the batches of its outputs, by
         tag, the main output's being empty."""
         consumers = {tag: self._consumers(source, tag, wires) for tag, wires in _outputs(source)}
+        self.context.report.meters.setdefault(source.uid, Meter())
         self._trace(source, self._heads.setdefault(source.uid, _Head()), None)
         return consumers
 
@@ -86,14 +94,25 @@ class Task:
             operator.snapshot()
 
     def close(self) -> None:
-        """Close all operators."""
-        for operator in self.operators.values():
-            operator.close()
+        """Close the operators that were opened, each once: also those whose ``open`` has failed,
+        as in Flink, and all of them if some fail to close. Raises the first failure."""
+        opened, self._opened = self._opened, set()
+        failures: list[BaseException] = []
+        for uid, operator in self.operators.items():
+            if uid in opened:
+                try:
+                    operator.close()
+                except Exception as failure:
+                    failures.append(operator.failed(failure))
+                    failures[-1].__cause__ = failure
+        if failures:
+            raise failures[0]
 
     def _operator(self, uid: str) -> Operator:
         if uid not in self.operators:
             spec = self.job.operators[uid]
             operator = self.operators[uid] = spec.make(spec)
+            self.context.report.meters[uid] = operator.meter
             operator.wire(
                 self._consumers(spec, "", spec.outputs),
                 {
@@ -116,8 +135,8 @@ class Task:
         self, sender: OperatorSpec | SourceSpec, tag: str, wire: Wire, copy: int
     ) -> Consumer:
         if wire.partitioning is None:
-            process = self._operator(wire.target).process
-            return partial(process, port=wire.port) if wire.port else process
+            operator = self._operator(wire.target)
+            return Intake(operator.process, wire.port, operator.meter, self.context.report.clock)
         router = Router(sender, wire, self.job, self.context, tag, copy)
         self._routers.setdefault(sender.uid, []).append(router)
         return router.send
@@ -126,7 +145,7 @@ class Task:
         self,
         spec: OperatorSpec | SourceSpec,
         head: _Head,
-        strategy: TimestampsOperator | None,
+        strategy: Operator | None,
     ) -> None:
         """Find what the records of ``spec`` can reach; ``strategy`` is the last one before it."""
         head.exits.extend((router, strategy) for router in self._routers.get(spec.uid, ()))
@@ -134,7 +153,9 @@ class Task:
             for wire in wires:
                 if wire.partitioning is None:
                     operator, onward = self.operators[wire.target], strategy
-                    if isinstance(operator, TimestampsOperator):
+                    above = NO_STRATEGY if strategy is None else strategy.spec.uid
+                    head.followers.setdefault(above, []).append(operator.meter)
+                    if operator.makes_watermarks:
                         onward = operator
                         head.strategies.append(operator)
                     self._trace(operator.spec, head, onward)
@@ -160,14 +181,25 @@ class Task:
     def flush(self) -> None:
         """Have operators emit what they hold back of the current channel."""
         # what one operator lets go of another may hold back again
-        while any(operator.flush() for operator in self.operators.values()):
+        late = [operator for operator in self.operators.values() if operator.holds_back]
+        while any(self._flush(operator) for operator in late):
             pass
+
+    def _flush(self, operator: Operator) -> bool:
+        clock = self.context.report.clock
+        before = clock.switch(operator.meter)
+        found = operator.flush()
+        clock.switch(before)
+        return found
 
     def finish_channel(self, head: str, mark: Mark) -> Iterator[Envelope]:
         """Finish the current channels of ``head``, which have no more records in this micro-batch;
         ``mark`` is the mark of the head."""
         reached = self._heads[head]
         marks = {strategy.spec.uid: strategy.mark() for strategy in reached.strategies}
+        for uid, one in (*marks.items(), (NO_STRATEGY, mark)):
+            shown = mark if mark.watermark == MAX_WATERMARK else one
+            reached.marks[uid] = _least(reached.marks.get(uid, shown), shown)
         for router, strategy in reached.exits:
             # a strategy replaces the watermarks from above, except for the very last one
             if strategy is None or mark.watermark == MAX_WATERMARK:
@@ -177,24 +209,48 @@ class Task:
 
     def finish(self) -> Iterator[Envelope]:
         """End the micro-batch for all operators, and yield the commit messages of sinks."""
-        index = self.context.place.index
+        index, clock = self.context.place.index, self.context.report.clock
         for operator in self.operators.values():
+            clock.switch(operator.meter)
             operator.finish()
-            if isinstance(operator, SinkOperator):
-                message = operator.prepare()
-                if message is not None:
-                    yield to_driver(index, COMMIT, operator.spec.uid, message)
+            message = operator.prepare()
+            if message is not None:
+                yield to_driver(index, COMMIT, operator.spec.uid, message)
+        clock.switch(clock.task)
+        self._read_watermarks()
+
+    def _read_watermarks(self) -> None:
+        """Have the meters show where event time stands at the end of the micro-batch."""
+        seen: dict[int, Mark] = {}
+        for head in self._heads.values():
+            for uid, mark in head.marks.items():
+                for meter in head.followers.get(uid, ()):
+                    low = seen[id(meter)] = _least(seen.get(id(meter), mark), mark)
+                    meter.input_watermark = meter.output_watermark = low.watermark
+        for head in self._heads.values():
+            for strategy in head.strategies:
+                found = head.marks.get(strategy.spec.uid)
+                if found is not None:
+                    strategy.meter.output_watermark = found.watermark
+            head.marks = {}
 
 
 def report(context: TaskContext) -> Envelope:
     """What a task has to tell the driver about itself."""
-    told = encode_report(context.report.take(context.place.stage))
+    told = encode_report(context.report.take(context.place.stage, context.place.index))
     return to_driver(context.place.index, REPORT, "", told)
 
 
 def to_driver(index: int, kind: int, dest: str, payload: bytes) -> Envelope:
     """An envelope that every stage hands on until it reaches the driver."""
     return Envelope(index, DRIVER, dest, 0, "", 0, kind, 0, payload)
+
+
+def _least(one: Mark, other: Mark) -> Mark:
+    """The mark that holds event time back; an idle channel holds back nobody."""
+    if one.idle != other.idle:
+        return other if one.idle else one
+    return min(one, other)
 
 
 def _outputs(spec: OperatorSpec | SourceSpec) -> list[tuple[str, tuple[Wire, ...]]]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from scurry.functions.sink import EXACTLY_ONCE
 from scurry.runtime.checkpointed import OperatorStates
 from scurry.runtime.handover import COPYING, Handover
+from scurry.runtime.meters import TASK, Meter, Reading, TaskClock
 from scurry.runtime.metrics import MetricRegistry
 
 if TYPE_CHECKING:
@@ -63,6 +64,11 @@ class TaskReport:
     #: what the user should be told
     warnings: list[str] = field(default_factory=list)
     _warned: set[str] = field(default_factory=set)
+    #: records and bytes of each table, None if they are as they were in the last report
+    sizes: dict[str, tuple[int, int]] | None = None
+    #: what operators and sources do, by uid, and whose time it is
+    meters: dict[str, Meter] = field(default_factory=dict)
+    clock: TaskClock = field(default_factory=TaskClock)
     #: when the next micro-batch is due even if there is nothing to read
     wake: int | None = None
 
@@ -84,12 +90,19 @@ class TaskReport:
         """Add to the time of a phase, of which the driver takes the longest over all tasks."""
         self.times[phase] = self.times.get(phase, 0.0) + seconds
 
-    def take(self, stage: int) -> dict[str, Any]:
+    def readings(self) -> dict[str, Reading]:
+        """What operators and sources have done since the last report, and the task itself."""
+        self.clock.settle()
+        taken = {uid: meter.take() for uid, meter in self.meters.items()}
+        return {TASK: self.clock.task.take(), **taken}
+
+    def take(self, stage: int, index: int = 0) -> dict[str, Any]:
         """What there is to report of this micro-batch; counters start again at zero."""
         counters, self.counters = self.counters, {}
         times, self.times = self.times, {}
         wake, self.wake = self.wake, None
         warnings, self.warnings = self.warnings, []
+        sizes, self.sizes = self.sizes, None
         return {
             "counters": counters,
             "times": times,
@@ -99,7 +112,10 @@ class TaskReport:
             "warnings": warnings,
             "metrics": self.metrics.report(),
             "stage": stage,
+            "index": index,
+            "readings": self.readings(),
             "written": self.written,
+            "sizes": sizes,
         }
 
 

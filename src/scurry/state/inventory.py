@@ -44,6 +44,8 @@ class OperatorRecord(msgspec.Struct):
     states: dict[str, str] = {}
     #: the stages in whose slots the states lie; 0 is the ingress, whose states the driver keeps
     stages: list[int] = []
+    #: records and bytes of each state, in all slots together, as far as they are known
+    sizes: dict[str, tuple[int, int]] = {}
 
     def add(self, stage: int, states: Mapping[str, str]) -> None:
         """Note that states of this operator have been written to, in slots of ``stage``."""
@@ -55,11 +57,16 @@ class OperatorRecord(msgspec.Struct):
         """Note that the states in ``stages`` were dropped."""
         self.stages = [stage for stage in self.stages if stage not in stages]
         if not self.stages:
-            self.states = {}
+            self.states, self.sizes = {}, {}
 
 
 #: By uid.
 Inventory = dict[str, OperatorRecord]
+
+
+def uid_of_table(table: str) -> str:
+    """The operator that a table of a slot belongs to."""
+    return table.partition("\x1f")[0]
 
 
 def described(table: str, kind: str) -> dict[str, str]:

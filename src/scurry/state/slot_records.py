@@ -22,7 +22,7 @@ from pathlib import Path
 from scurry.common.advice import WAYS_OUT
 from scurry.common.errors import StateError
 from scurry.state.journal import Group, Head, stored_key, stored_keys
-from scurry.state.local.store import Store
+from scurry.state.local.store import Size, Store
 from scurry.state.runs.files import RunDirectory
 from scurry.state.runs.key_rows import Order
 from scurry.state.runs.runs import RunTable
@@ -74,7 +74,8 @@ class SlotRecords:
         if runs is not None:
             (found,) = self.below_many(table, [prefix])
             assert isinstance(found, dict)
-            yield from sorted(found.items())
+            for rest, record in sorted(found.items()):
+                yield prefix + rest, record
             return
         for key, record in self._local.scan(table, prefix):
             if not key.startswith(prefix):
@@ -100,6 +101,11 @@ class SlotRecords:
     def entries(self) -> int:
         """How many records there are, in all tables."""
         return self._local.entries + sum(table.live for table in self._tables.values())
+
+    def sizes(self) -> dict[str, Size]:
+        """The sizes of all tables as of the last commit."""
+        large = {name: Size(table.live, table.size) for name, table in self._tables.items()}
+        return {**self._local.sizes(), **large}
 
     @property
     def large_tables(self) -> list[str]:

@@ -40,7 +40,7 @@ from scurry.state.journal import (
     pack,
     unpack_groups,
 )
-from scurry.state.local.store import Commit, Store
+from scurry.state.local.store import Commit, Size, Store
 from scurry.state.runs.key_rows import Order
 from scurry.state.slot_records import SlotRecords
 from scurry.state.tables.table import CACHE_ENTRIES, StateTable
@@ -134,6 +134,7 @@ class SlotStore:
         #: tables written to by the last commit, and by durable commits before it
         self._written: set[str] = set()
         self._told: set[str] = set()
+        self._told_sizes: dict[str, Size] = {}
 
     def table(self, uid: str, state: str, bulk: bool = False) -> StateTable:
         """The table of state ``state`` of operator ``uid``; ``bulk`` as for :class:`StateTable`."""
@@ -232,6 +233,14 @@ class SlotStore:
         """The tables that the last commit wrote to and no commit before it, as far as this process
         knows, each with its kind. The driver adds them to its inventory of the checkpoint."""
         return {name: self.schemas.kind_of(name) for name in sorted(self._written)}
+
+    def take_sizes(self) -> dict[str, tuple[int, int]] | None:
+        """Records and bytes of each table, None if they are as they were at the last call."""
+        sizes = {name: size for name, size in self.records.sizes().items() if name != SCHEMAS}
+        if sizes == self._told_sizes:
+            return None
+        self._told_sizes = sizes
+        return dict(sizes)
 
     def holds(self, journal: Journal) -> bool:
         """Whether what this process has in memory is the state of the journal's last commit."""

@@ -71,9 +71,11 @@ def test_nothing_that_is_known_is_refused() -> None:
 
 def test_the_table_of_flinks_keys_holds_no_options() -> None:
     assert not FLINK_KEYS & BY_KEY.keys()
-    assert {"execution.target", "pipeline.vertex-description-mode", "table.local-time-zone"} <= (
-        FLINK_KEYS
-    )
+    assert {
+        "execution.target",
+        "pipeline.vertex-description-mode",
+        "table.plan.force-recompile",
+    } <= (FLINK_KEYS)
 
 
 @pytest.mark.parametrize(

@@ -324,7 +324,9 @@ def test_a_job_that_had_ended_stays_so_unless_its_source_goes_on() -> None:
 
 def test_an_epoch_says_whose_state_there_is() -> None:
     planner = planner_of(Numbers(1, bounded=False))
-    planner.take_inventory([{"stage": 2, "written": {"a\x1fcount": "value", "gone\x1fx": "value"}}])
+    planner.take_inventory(
+        [{"stage": 2, "sizes": None, "written": {"a\x1fcount": "value", "gone\x1fx": "value"}}]
+    )
     (record,) = planner.epoch(0).inventory.values()
     assert (record.name, record.states, record.stages) == ("a", {"count": "value"}, [2])
     resumed = BatchPlanner(job_of(Numbers(1)), PLENTY, stored(planner.epoch(0)))

@@ -14,6 +14,7 @@ from scurry.datastream import StreamExecutionEnvironment
 from scurry.engine.spark.envelope_batches import ENVELOPE_SCHEMA, to_arrow
 from scurry.engine.spark.local_stores import LocalStores, delete_stores, stores_of
 from scurry.engine.spark.payload import JobPayload
+from scurry.engine.spark.presence import Seat
 from scurry.engine.spark.worker import Kept, WorkerFailure
 from scurry.runtime.envelope import DATA, Envelope
 from scurry.runtime.specs import JobSpec
@@ -26,14 +27,37 @@ def job(place: Path, parallelism: int = 2) -> JobSpec:
     return replace(env._compile(None).spec, local_root=str(place), run_id="run")
 
 
-def test_another_run_of_a_job_makes_its_own() -> None:
-    kept = Kept[int, str]()
+class Instance:
+    def __init__(self) -> None:
+        self.closed = 0
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def kept_by(place: Path, name: str = "1-0") -> tuple[Kept[int, Instance], Seat]:
+    return Kept[int, Instance](Instance.close), Seat(place, name)
+
+
+def test_another_run_of_a_job_makes_its_own(tmp_path: Path) -> None:
+    kept, seat = kept_by(tmp_path)
+    made, other = Instance(), Instance()
     assert kept.find(1, "a") is None
-    assert kept.keep(1, "a", "made") == "made"
-    assert (kept.find(1, "a"), kept.find(1, "b"), kept.find(2, "a")) == ("made", None, None)
-    kept.keep(2, "a", "other")
-    kept.drop_unless(lambda made: made != "made")
-    assert (kept.find(1, "a"), kept.find(2, "a")) == (None, "other")
+    assert kept.keep(1, "a", made, seat) is made
+    assert (kept.find(1, "a"), kept.find(1, "b"), kept.find(2, "a")) == (made, None, None)
+    kept.keep(2, "a", other, Seat(tmp_path, "1-1"))
+    kept.drop_unless(lambda instance, _: instance is not made)
+    assert (kept.find(1, "a"), kept.find(2, "a")) == (None, other)
+    assert (made.closed, other.closed) == (1, 0)
+
+
+def test_what_is_replaced_is_closed(tmp_path: Path) -> None:
+    kept, seat = kept_by(tmp_path)
+    before, after = Instance(), Instance()
+    kept.keep(1, "a", before, seat)
+    kept.keep(1, "b", after, seat)
+    assert (before.closed, after.closed) == (1, 0)
+    assert kept.find(1, "b") is after
 
 
 BROKEN = FunctionError("map", "m", "1", "ValueError: broken", "")
@@ -42,18 +66,35 @@ BROKEN = FunctionError("map", "m", "1", "ValueError: broken", "")
 @pytest.mark.parametrize(
     ("failure", "told"), [(BROKEN, WorkerFailure), (OSError("broken"), OSError)]
 )
-def test_what_failed_is_not_kept(failure: Exception, told: type[Exception]) -> None:
-    kept = Kept[int, str]()
-    kept.keep(1, "a", "made")
+def test_what_failed_is_closed_and_not_kept(
+    tmp_path: Path, failure: Exception, told: type[Exception]
+) -> None:
+    kept, seat = kept_by(tmp_path)
+    made = kept.keep(1, "a", Instance(), seat)
     with pytest.raises(told, match="broken"), kept.dropped_on_failure(1):
         raise failure
     assert kept.find(1, "a") is None
+    assert made.closed == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failure_to_close_does_not_hide_the_failure_before(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(instance: Instance) -> None:
+        raise ValueError("cannot close")
+
+    kept = Kept[int, Instance](fail)
+    kept.keep(1, "a", Instance(), Seat(tmp_path, "1-0"))
+    with pytest.raises(OSError, match="broken"), kept.dropped_on_failure(1):
+        raise OSError("broken")
+    assert "functions of 1-0 failed to close" in caplog.text
 
 
 def test_a_store_is_opened_once_and_found_again_by_another_worker(tmp_path: Path) -> None:
     stores, spec = LocalStores(), job(tmp_path)
-    store = stores.get(spec, "checkpoint", 1, 0)
-    assert stores.get(spec, "checkpoint", 1, 0) is store
+    store = stores.get(spec, "checkpoint", 1, 0, tmp_path)
+    assert stores.get(spec, "checkpoint", 1, 0, tmp_path) is store
     assert store.path is not None
     assert store.path.parent == stores_of(str(tmp_path), "checkpoint")
     assert store.path.name.startswith("1-0-")
@@ -62,21 +103,44 @@ def test_a_store_is_opened_once_and_found_again_by_another_worker(tmp_path: Path
 
 def test_the_stores_of_a_job_that_has_ended_are_closed(tmp_path: Path) -> None:
     stores, spec = LocalStores(), job(tmp_path)
-    ended = stores.get(spec, "ended", 1, 0)
+    ended = stores.get(spec, "ended", 1, 0, tmp_path)
     assert stores.holds(ended)
     delete_stores(str(tmp_path), "ended")
-    other = stores.get(spec, "other", 1, 0)
+    other = stores.get(spec, "other", 1, 0, tmp_path)
     assert (stores.holds(ended), stores.holds(other)) == (False, True)
     other.close()
 
 
+def test_the_stores_of_a_checkpoint_that_is_gone_are_deleted(tmp_path: Path) -> None:
+    """A job without a checkpoint directory of its own that was killed, for example."""
+    checkpoints = {name: tmp_path / name for name in ("kept", "gone", "new")}
+    for name, place in checkpoints.items():
+        place.mkdir()
+        if name != "new":
+            LocalStores().get(job(tmp_path), name, 1, 0, place).close()
+    checkpoints["gone"].rmdir()
+    LocalStores().get(job(tmp_path), "new", 1, 0, checkpoints["new"]).close()
+    found = {name: stores_of(str(tmp_path), name).exists() for name in checkpoints}
+    assert found == {"kept": True, "gone": False, "new": True}
+
+
+def test_nothing_is_left_of_the_stores_of_a_job_at_its_end(tmp_path: Path) -> None:
+    stores, spec = LocalStores(), job(tmp_path)
+    opened = [stores.get(spec, "checkpoint", 1, slot, tmp_path) for slot in range(2)]
+    place = stores_of(str(tmp_path), "checkpoint")
+    stores.erase(opened[0])
+    assert len(list(place.glob("*-*-*"))) == 1
+    stores.erase(opened[1])
+    assert not place.exists()
+
+
 def test_the_stores_of_slots_that_are_no_more_are_deleted(tmp_path: Path) -> None:
     before = LocalStores()
-    opened = [before.get(job(tmp_path, 3), "checkpoint", 1, slot) for slot in range(3)]
+    opened = [before.get(job(tmp_path, 3), "checkpoint", 1, slot, tmp_path) for slot in range(3)]
     for store in opened:
         store.close()
-    LocalStores().get(job(tmp_path, 1), "checkpoint", 1, 0).close()
-    left = [place.name for place in stores_of(str(tmp_path), "checkpoint").iterdir()]
+    LocalStores().get(job(tmp_path, 1), "checkpoint", 1, 0, tmp_path).close()
+    left = [place.name for place in stores_of(str(tmp_path), "checkpoint").glob("*-*-*")]
     assert [name.split("-")[1] for name in left] == ["0"]
     shutil.rmtree(tmp_path)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scurry.common import Row, Types
-from scurry.common.errors import StateError, TypeMismatchError
+from scurry.common.errors import TypeMismatchError
 from scurry.common.keys import KeySlots
-from scurry.engine.spark.local_stores import own_directory
 from scurry.engine.spark.routes import route_values, spark_hash
 from scurry.runtime.batch import Batch
 from scurry.runtime.blobs import decode_batch, encode_batch
@@ -162,15 +160,3 @@ def test_an_arrow_batch_reaches_the_stage_as_columns() -> None:
     parts = dict(ByKey(lambda e: e.k, Picked(("k",))).spread(batch, Destination(2, 128, 0, 0)))
     assert all(part.columns is not None for part in parts.values())
     assert sorted(row.v for part in parts.values() for row in part.rows) == ["a", "b", "c", "d"]
-
-
-def test_a_directory_that_others_can_write_to_is_refused(tmp_path: Path) -> None:
-    own_directory(tmp_path / "fine")
-    shared = tmp_path / "shared"
-    shared.mkdir()
-    shared.chmod(0o777)
-    with pytest.raises(StateError, match="others may write to it"):
-        own_directory(shared)
-    (tmp_path / "link").symlink_to(tmp_path / "fine")
-    with pytest.raises(StateError):
-        own_directory(tmp_path / "link")

@@ -9,7 +9,16 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from scurry.common.options import checkpoints, execution, kept, python, restarts, state
+from scurry.common.options import (
+    checkpoints,
+    execution,
+    kept,
+    metrics,
+    python,
+    restarts,
+    state,
+    tables,
+)
 from scurry.common.options.option import Option
 
 #: The modules of definitions in the order of the reference page, with their headings there.
@@ -18,7 +27,9 @@ SUBJECTS: tuple[tuple[str, ModuleType], ...] = (
     ("Checkpoints", checkpoints),
     ("State", state),
     ("Restarts after a failure", restarts),
+    ("Metrics", metrics),
     ("Python on the workers", python),
+    ("Tables and SQL", tables),
     ("Parts of Flink that Scurry has not", kept),
 )
 

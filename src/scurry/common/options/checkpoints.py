@@ -8,8 +8,8 @@ CHECKPOINT_INTERVAL: Option[int | None] = Option(
     "execution.checkpointing.interval",
     "duration",
     None,
-    "The least time between the starts of two micro-batches, each of which is a checkpoint; "
-    "without it they follow one another at once.",
+    "How old a checkpoint may get. Every micro-batch is one and they follow one another at once; "
+    "those that take longer are made smaller.",
     least=1,
     setter="env.enable_checkpointing",
 )
@@ -19,6 +19,14 @@ CHECKPOINT_DIRECTORY: Option[str | None] = Option(
     None,
     "Where checkpoints are kept; without it a job starts from nothing each time.",
     older=("state.checkpoints.dir", "state.backend.fs.checkpointdir"),
+)
+LEASE_DURATION: Option[int] = Option(
+    "scurry.checkpoint.lease-duration",
+    "duration",
+    60_000,
+    "How long a driver may give no sign of life before another one may take its checkpoint over. "
+    "A driver that has died on the same host is replaced at once.",
+    least=100,
 )
 CHECKPOINTING_MODE: Option[str] = Option(
     "execution.checkpointing.mode",

@@ -70,6 +70,14 @@ BATCH_RECORDS: Option[int] = Option(
     "The most records that a micro-batch reads from one source.",
     least=1,
 )
+BATCH_INTERVAL: Option[int | None] = Option(
+    "scurry.batch.min-interval",
+    "duration",
+    None,
+    "The least time between the starts of two micro-batches; without it they follow one another "
+    "at once.",
+    least=1,
+)
 VECTORISED: Option[bool] = Option(
     "scurry.windows.vectorised",
     "boolean",

@@ -86,39 +86,36 @@ _KEYS = {
         periodic-materialize.enabled periodic-materialize.interval storage
     """,
     "table.": """
-        builtin-catalog-name builtin-database-name catalog-modification.listeners
-        catalog-store.kind column-expansion-strategy display.max-column-width dml-sync
-        dynamic-table-options.enabled generated-code.max-length generated-code.max-members include
-        legacy-nested-row-nullability local-time-zone plan.compile.catalog-objects
-        plan.force-recompile plan.restore.catalog-objects planner resources.download-dir
-        rtas-ctas.atomicity-enabled secret-store.kind sql-dialect
+        catalog-modification.listeners catalog-store.kind column-expansion-strategy
+        dynamic-table-options.enabled generated-code.max-members include
+        legacy-nested-row-nullability plan.compile.catalog-objects plan.force-recompile
+        plan.restore.catalog-objects planner resources.download-dir rtas-ctas.atomicity-enabled
+        secret-store.kind
     """,
     "table.exec.": """
         async-lookup.buffer-capacity async-lookup.key-ordered-enabled async-lookup.output-mode
-        async-lookup.timeout async-ml-predict.max-concurrent-operations
-        async-ml-predict.output-mode async-ml-predict.timeout async-scalar.buffer-capacity
-        async-scalar.max-attempts async-scalar.max-concurrent-operations async-scalar.retry-delay
-        async-scalar.retry-strategy async-scalar.timeout async-state.enabled
-        async-table.max-concurrent-operations async-table.max-retries async-table.retry-delay
-        async-table.retry-strategy async-table.timeout
-        async-vector-search.max-concurrent-operations async-vector-search.output-mode
-        async-vector-search.timeout deduplicate.insert-update-after-sensitive-enabled
+        async-lookup.timeout async-ml-predict.max-concurrent-operations async-ml-predict.output-mode
+        async-ml-predict.timeout async-scalar.buffer-capacity async-state.enabled
+        async-table.max-concurrent-operations
+        async-table.max-retries async-table.retry-delay async-table.retry-strategy
+        async-table.timeout async-vector-search.max-concurrent-operations
+        async-vector-search.output-mode async-vector-search.timeout
+        deduplicate.insert-update-after-sensitive-enabled
         deduplicate.mini-batch.compact-changes-enabled delta-join.cache-enabled
         delta-join.left.cache-size delta-join.right.cache-size disabled-operators
         interval-join.min-cleanup-interval legacy-cast-behaviour legacy-transformation-uids
         local-hash-agg.adaptive.distinct-value-rate-threshold local-hash-agg.adaptive.enabled
-        local-hash-agg.adaptive.sampling-threshold mini-batch.allow-latency mini-batch.enabled
-        mini-batch.size operator-fusion-codegen.enabled rank.topn-cache-size
-        resource.default-parallelism resource.external-buffer-memory resource.hash-agg.memory
-        resource.hash-join.memory resource.sort.memory shuffle-mode simplify-operator-name-enabled
-        sink.keyed-shuffle sink.nested-constraint-enforcer sink.not-null-enforcer
+        local-hash-agg.adaptive.sampling-threshold mini-batch.allow-latency mini-batch.size
+        operator-fusion-codegen.enabled rank.topn-cache-size resource.external-buffer-memory
+        resource.hash-agg.memory resource.hash-join.memory resource.sort.memory shuffle-mode
+        simplify-operator-name-enabled sink.keyed-shuffle sink.nested-constraint-enforcer
         sink.require-on-conflict sink.rowtime-inserter sink.type-length-enforcer
         sink.upsert-materialize sink.upsert-materialize-strategy.adaptive.threshold.high
         sink.upsert-materialize-strategy.adaptive.threshold.low
         sink.upsert-materialize-strategy.type sort.async-merge-enabled sort.default-limit
-        sort.max-num-file-handles source.cdc-events-duplicate source.idle-timeout
-        spill-compression.block-size spill-compression.enabled state.ttl uid.format uid.generation
-        unbounded-over.version window-agg.buffer-size-limit
+        sort.max-num-file-handles source.cdc-events-duplicate spill-compression.block-size
+        spill-compression.enabled uid.format uid.generation unbounded-over.version
+        window-agg.buffer-size-limit
     """,
     "table.optimizer.": """
         adaptive-broadcast-join.strategy agg-phase-strategy bushy-join-reorder-threshold
@@ -130,8 +127,8 @@ _KEYS = {
         runtime-filter.max-build-data-size runtime-filter.min-filter-ratio
         runtime-filter.min-probe-data-size skewed-join-optimization.skewed-factor
         skewed-join-optimization.skewed-threshold skewed-join-optimization.strategy
-        source.report-statistics-enabled sql2rel.project-merge.enabled
-        union-all-as-breakpoint-enabled
+        source.predicate-pushdown-enabled source.report-statistics-enabled
+        sql2rel.project-merge.enabled union-all-as-breakpoint-enabled
     """,
     "task.": """
         cancellation.timers.timeout

@@ -9,23 +9,31 @@ commits; when it is called again, the batch before is durable.
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.query import StreamingQuery
 
 from scurry.checkpoint.directory import JobDirectory
+from scurry.common.query_stopped import QueryStopped
 from scurry.engine.job import Job
+from scurry.engine.pace import Pace
 from scurry.engine.progress import Progress
 from scurry.engine.protocol import CommitProtocol
 from scurry.engine.spark.envelope_batches import ENVELOPE_SCHEMA, to_arrow
 from scurry.engine.spark.payload import JobPayload
+from scurry.engine.spark.presence import dismiss
+from scurry.engine.spark.slot_process import RUN_PROPERTY
 from scurry.engine.spark.stage_host import StageHost
 from scurry.engine.spark.worker import run_ingress
+from scurry.engine.worker_logs import LogReader
+from scurry.functions.fencing import Fence
 from scurry.runtime.envelope import Envelope
 
 # given as text, it would be parsed by the JVM, which takes long the first time
@@ -41,20 +49,6 @@ _PATIENCE_SECONDS = 60.0
 ROWS_PER_BATCH = 1000
 
 
-class QueryStopped(Exception):
-    """Ends the callback of a micro-batch that was waiting for work when its query was stopped.
-
-    Spark takes a failing callback for a failing query, unless the text says that a Java thread was
-    interrupted, which is what happens to callbacks that are inside a call to the JVM.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(
-            "py4j.protocol.Py4JJavaError: An error occurred while calling wait\n"
-            ": java.lang.InterruptedException: the query was stopped"
-        )
-
-
 class Attempt:
     """A query from its start to its end."""
 
@@ -65,7 +59,8 @@ class Attempt:
         payload: JobPayload,
         directory: JobDirectory,
         progress: Progress,
-        max_records: int,
+        pace: Pace,
+        lease: Fence,
     ) -> None:
         self._session = session
         self._spec = job.spec
@@ -77,7 +72,11 @@ class Attempt:
         self._halted = threading.Event()
         #: held while there may be a new plan, and while somebody asks whether there is
         self._planning = threading.Lock()
-        self._protocol = CommitProtocol(job, directory, progress, max_records)
+        self._protocol = CommitProtocol(job, directory, progress, pace, lease)
+        #: where processes note which functions of this run they have open
+        self._instances = payload.home.instances / payload.run_id
+        #: held while a micro-batch is under way
+        self._in_batch = threading.Lock()
 
     def run(
         self,
@@ -93,22 +92,32 @@ class Attempt:
             where = f"the checkpoint in {self._directory.root}"
             protocol.start(self._payload.checkpoint_id, where)
             if not protocol.settled:
-                query = self._query = self._build(trigger)
-                try:
-                    self._supervise(query)
-                finally:
-                    self._halted.set()
-                    if query.isActive:
-                        query.stop()
+                with LogReader(self._payload.logs.directory):
+                    self._run_query(trigger)
         except BaseException as failure:
             protocol.abort()
             raise (self._failure or failure) from None
         finally:
-            self._progress.board.wipe()
-            protocol.close()
+            # the callback of a query that was stopped, or whose JVM has died, may still be at work
+            with self._in_batch:
+                self._progress.board.wipe()
+                protocol.close()
+
+    def _run_query(self, trigger: str | None) -> None:
+        query = self._query = self._build(trigger)
+        try:
+            self._supervise(query)
+        finally:
+            self._halted.set()
+            if _is_active(query):
+                query.stop()
+            dismiss(self._instances)
 
     def _build(self, trigger: str | None) -> StreamingQuery:
         payload = self._payload
+        # what a driver that was killed has left
+        shutil.rmtree(payload.home.instances, ignore_errors=True)
+        self._instances.mkdir(parents=True)
         frame = (
             self._session.readStream.format("rate-micro-batch")
             .option("rowsPerBatch", ROWS_PER_BATCH)
@@ -164,6 +173,13 @@ class Attempt:
         return last < 0 or self._directory.committed(last)
 
     def _on_batch(self, frame: DataFrame, batch: int) -> None:
+        with self._in_batch:
+            if not self._halted.is_set():
+                self._run_batch(frame, batch)
+                return
+        raise QueryStopped
+
+    def _run_batch(self, frame: DataFrame, batch: int) -> None:
         protocol = self._protocol
         protocol.watch.lap("engine")
         batch += self._payload.first
@@ -172,6 +188,7 @@ class Attempt:
                 protocol.committed()
             with self._progress.board:
                 self._await_plan(batch)
+                self._session.sparkContext.setLocalProperty(RUN_PROPERTY, self._payload.run_id)
                 protocol.finish_batch(batch, _collected(frame))
                 self._on_progress(self._progress)
         except QueryStopped:
@@ -188,13 +205,21 @@ class Attempt:
             if not self._stopping.is_set() and self._plan(batch):
                 return
             self._halted.wait(_IDLE_SECONDS)
-        while self._query is not None and self._query.isActive:
+        while self._query is not None and _is_active(self._query):
             time.sleep(_STOP_SECONDS)
         raise QueryStopped
 
     def _plan(self, batch: int) -> bool:
         with self._planning:
             return self._protocol.plan(batch) is not None
+
+
+def _is_active(query: StreamingQuery) -> bool:
+    """Whether the query runs; where its JVM has died, it does not."""
+    try:
+        return query.isActive
+    except (Py4JError, OSError):
+        return False
 
 
 def _collected(frame: DataFrame) -> Iterator[Envelope]:

@@ -2,15 +2,29 @@
 
 Workers are forked from the daemon. What the daemon has imported they need not import again, which
 takes about a second off the first micro-batch of every worker.
+
+Its workers do not run Scurry's tasks themselves, but hand them to the processes of their slots
+(:mod:`scurry.engine.spark.slot_process`).
 """
 
 from __future__ import annotations
 
 import gc
 import importlib
+import os
+import signal
+import socket
+import sys
 import time
 from collections.abc import Callable
-from typing import Any
+
+from scurry.common.own_directories import process_directory
+from scurry.engine.spark.slot_process import RUN_PROPERTY, Processes, start_nursery
+from scurry.engine.spark.spark_tasks import authenticate, execute_task, receive_task
+from scurry.engine.spark.worker import run_slots_here
+
+#: What PySpark's daemon has a worker do for each task: the exit code, 0 if it can do another.
+Serve = Callable[[socket.socket, bool], int]
 
 _NEEDED = (
     "numpy",
@@ -66,29 +80,62 @@ class PatientGarbage:
         return found
 
 
-def _ending_quietly(serve: Any) -> Any:
-    """PySpark's function of a worker, silent when Spark has hung up on it.
+def _ending_quietly(serve: Serve) -> Serve:
+    """A function of a worker, silent when Spark has hung up on it.
 
     Spark closes the connection of a worker whose task has ended early (it failed, or the query was
     stopped). What the worker still wanted to say then reaches nobody, and is no news to the user:
     without this a traceback of ``BrokenPipeError`` stands beside the error that matters.
     """
 
-    def serve_worker(*arguments: Any) -> int:
+    def serve_worker(connection: socket.socket, authenticated: bool) -> int:
         try:
-            return int(serve(*arguments))
+            return serve(connection, authenticated)
         except (BrokenPipeError, ConnectionResetError):
             return 1
 
     return serve_worker
 
 
-if __name__ == "__main__":
+def _handing_over(processes: Processes) -> Serve:
+    """What a worker does for each task, in place of PySpark's function."""
+
+    def serve_worker(connection: socket.socket, authenticated: bool) -> int:
+        for number in (signal.SIGHUP, signal.SIGCHLD, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if not authenticated and not authenticate(connection):
+            return 1
+        task = receive_task(connection)
+        if task is None:
+            return 1
+        run_id = task.properties.get(RUN_PROPERTY)
+        if run_id:
+            return processes.run(task, run_id)
+        return execute_task(connection, task.message)
+
+    return serve_worker
+
+
+def _main() -> None:
     _preload()
     gc.freeze()
     gc.set_threshold(_GARBAGE_AFTER)
     from pyspark import daemon
 
-    daemon.worker = _ending_quietly(daemon.worker)
-    vars(daemon)["gc"] = PatientGarbage()
+    garbage = PatientGarbage()
+    vars(daemon)["gc"] = garbage
+    serve: Serve = daemon.worker
+    if sys.argv[1:] in ([], ["pyspark.worker"]):
+        # with the daemon and its workers, so that the signal that ends those ends it, too
+        os.setpgid(0, 0)
+        directory = process_directory("sockets")
+        os.environ["PYTHON_WORKER_FACTORY_SOCK_DIR"] = str(directory)
+        processes = start_nursery(str(directory), run_slots_here(), garbage.collect)
+        serve = _handing_over(processes)
+    vars(daemon)["worker"] = _ending_quietly(serve)
     daemon.manager()
+
+
+if __name__ == "__main__":
+    _main()

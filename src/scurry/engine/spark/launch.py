@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from pyspark.sql import SparkSession
 
 from scurry.common.configuration import Configuration
 from scurry.common.options import checkpoints, execution, state
@@ -10,9 +13,12 @@ from scurry.common.restart_strategy import RestartStrategyConfiguration
 from scurry.engine.job import Job
 from scurry.engine.progress import Progress
 from scurry.engine.restarts import restarts_of
-from scurry.engine.spark.dependencies import provide
-from scurry.engine.spark.runner import SparkJob
-from scurry.engine.spark.session import obtain_session
+from scurry.engine.spark.dependencies import Dependencies, provide
+from scurry.engine.spark.runner import ClaimedCheckpoint, SparkJob
+from scurry.engine.spark.session import obtain_session, renewed_session
+
+#: A session, and what workers are to do in it.
+Connection = tuple[SparkSession, Dependencies]
 
 
 def launch(
@@ -24,20 +30,31 @@ def launch(
     """Start ``job``; returns at once."""
     settings = configuration.to_dict()
     for_spark = {key: value for key, value in settings.items() if key.startswith("spark.")}
-    session = obtain_session(for_spark)
-    dependencies = provide(session.sparkContext, configuration)
-    interval = checkpoints.CHECKPOINT_INTERVAL.read(configuration)
-    running = SparkJob(
-        session,
-        job,
-        directory=checkpoints.CHECKPOINT_DIRECTORY.read(configuration),
-        max_records=execution.BATCH_RECORDS.read(configuration),
-        local_dir=state.LOCAL_DIRECTORY.read(configuration),
-        restarts=restarts_of(strategy, configuration),
-        trigger=None if interval is None else f"{interval} milliseconds",
-        on_progress=on_progress,
-        dependencies=dependencies,
-        allow_non_restored_state=checkpoints.IGNORE_UNCLAIMED_STATE.read(configuration),
-    )
-    running.start()
+
+    def connect(obtain: Callable[[Mapping[str, str]], SparkSession]) -> Connection:
+        session = obtain(for_spark)
+        return session, provide(session.sparkContext, configuration)
+
+    pause = execution.BATCH_INTERVAL.read(configuration)
+    location = checkpoints.CHECKPOINT_DIRECTORY.read(configuration)
+    duration = checkpoints.LEASE_DURATION.read(configuration)
+    # before Spark is started: a job that is refused should be refused at once
+    with ClaimedCheckpoint(location, job.spec.name, duration) as claimed:
+        session, dependencies = connect(obtain_session)
+        running = SparkJob(
+            session,
+            job,
+            claimed,
+            max_records=execution.BATCH_RECORDS.read(configuration),
+            local_dir=state.LOCAL_DIRECTORY.read(configuration),
+            restarts=restarts_of(strategy, configuration),
+            trigger=None if pause is None else f"{pause} milliseconds",
+            checkpoint_interval=checkpoints.CHECKPOINT_INTERVAL.read(configuration),
+            on_progress=on_progress,
+            dependencies=dependencies,
+            allow_non_restored_state=checkpoints.IGNORE_UNCLAIMED_STATE.read(configuration),
+            configuration=configuration,
+            renew=partial(connect, renewed_session),
+        )
+        running.start()
     return running

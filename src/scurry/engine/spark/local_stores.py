@@ -4,35 +4,50 @@ A local store is a copy of a slot's state beside the worker: fast to read, and o
 since it can be rebuilt from the checkpoint. The stores of all jobs of a user lie in one directory,
 by checkpoint, so another worker on the same host finds what the last one has left::
 
-    /tmp/scurry-1000/<checkpoint id>/1-0-lmdb/    slot 0 of stage 1
+    /tmp/scurry-1000/<checkpoint id>-7/1-0-lmdb/    slot 0 of stage 1
 
-When a job has ended for good, the driver deletes the directory of its checkpoint, and that is how a
+The number is the epoch of a lease. Drivers that follow each other in good order share the stores. A
+driver that takes over from one which may only be paused gets new ones, because a worker that is
+paused while it writes to a store would keep others from writing to it.
+
+When a job has come to the end of its input, each worker deletes its stores. Those of a job that was
+stopped or killed stay, for its next start, as long as there is a checkpoint to start from: beside
+them lies the path of the checkpoint, and whoever opens a store on the same host deletes those whose
+checkpoint is gone. If the driver deletes the directory of a checkpoint's stores, that is how a
 worker hears of it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
-import stat
-import tempfile
 from pathlib import Path
 
-from scurry.common.errors import StateError
+from scurry.common.own_directories import own_directory, user_root
 from scurry.runtime.specs import JobSpec
 from scurry.state.local.store import Store
 
+#: The file that names the checkpoint of stores.
+_CHECKPOINT = "checkpoint"
+_OTHERWISE = "Remove it, or set scurry.state.local-dir to a directory of your own."
 
-def stores_of(configured: str, checkpoint_id: str) -> Path:
-    """The directory of all local stores of one checkpoint on a host; ``configured`` is the place
+
+def stores_of(configured: str, name: str) -> Path:
+    """The directory of all local stores called ``name`` on a host; ``configured`` is the place
     that the user has chosen for local state, if any."""
-    root = Path(configured or tempfile.gettempdir(), f"scurry-{os.getuid()}")
-    return root / checkpoint_id
+    return user_root(configured) / name
 
 
-def delete_stores(configured: str, checkpoint_id: str) -> None:
-    """Delete the local stores of a checkpoint on this host."""
-    shutil.rmtree(stores_of(configured, checkpoint_id), ignore_errors=True)
+def stores_name(checkpoint_id: str, epoch: int) -> str:
+    """What the directory of the stores of a checkpoint is called that drivers share since the
+    lease ``epoch``."""
+    return f"{checkpoint_id}-{epoch}"
+
+
+def delete_stores(configured: str, name: str) -> None:
+    """Delete local stores of a checkpoint on this host."""
+    shutil.rmtree(stores_of(configured, name), ignore_errors=True)
 
 
 class LocalStores:
@@ -41,19 +56,32 @@ class LocalStores:
     def __init__(self) -> None:
         self._open: dict[str, Store] = {}
 
-    def get(self, job: JobSpec, checkpoint_id: str, stage: int, slot: int) -> Store:
-        """The store of a slot, opened if need be."""
-        stores = stores_of(job.local_root, checkpoint_id)
+    def get(self, job: JobSpec, name: str, stage: int, slot: int, checkpoint: Path) -> Store:
+        """The store of a slot, opened if need be; ``name`` is that of the directory of stores,
+        ``checkpoint`` the directory of the checkpoint."""
+        stores = stores_of(job.local_root, name)
         path = stores / f"{stage}-{slot}-{job.state.backend}"
         store = self._open.get(str(path))
         if store is None:
             self._close_ended()
-            own_directory(stores.parent)
+            own_directory(stores.parent, _OTHERWISE)
+            _drop_without_checkpoint(stores.parent)
             _drop_slots_beyond(stores, job.parallelism)
+            _drop_older(stores)
             # also for a store in memory: when the driver has deleted it, the job has ended
             path.mkdir(parents=True, exist_ok=True)
+            (stores / _CHECKPOINT).write_text(str(checkpoint), encoding="utf-8")
             store = self._open[str(path)] = job.state.local_store(path)
         return store
+
+    def erase(self, store: Store) -> None:
+        """Close a store and delete its files: the job has come to its end."""
+        self._open.pop(str(store.path), None)
+        store.close(erase=True)
+        stores = Path(str(store.path)).parent
+        shutil.rmtree(str(store.path), ignore_errors=True)
+        if not any(path.is_dir() for path in stores.glob("*")):
+            shutil.rmtree(stores, ignore_errors=True)
 
     def holds(self, store: Store) -> bool:
         """Whether ``store`` is still open."""
@@ -65,6 +93,14 @@ class LocalStores:
             self._open.pop(name).close()
 
 
+def _drop_without_checkpoint(root: Path) -> None:
+    """Delete the stores of checkpoints that are gone: nobody will go on with them."""
+    for note in root.glob(f"*/{_CHECKPOINT}"):
+        with contextlib.suppress(OSError):
+            if not os.path.exists(note.read_text(encoding="utf-8")):
+                shutil.rmtree(note.parent, ignore_errors=True)
+
+
 def _drop_slots_beyond(stores: Path, parallelism: int) -> None:
     """Delete the stores of slots that the job had before it was rescaled."""
     for place in stores.glob("*-*-*"):
@@ -73,13 +109,10 @@ def _drop_slots_beyond(stores: Path, parallelism: int) -> None:
             shutil.rmtree(place, ignore_errors=True)
 
 
-def own_directory(path: Path) -> None:
-    """Make ``path`` a directory that only this user can write to, or refuse to use it: local state
-    is unpickled, so nobody else may have put anything there."""
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = path.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
-        raise StateError(
-            f"{path} belongs to somebody else, or others may write to it, so local state cannot "
-            "be kept there. Remove it, or set scurry.state.local-dir to a directory of your own."
-        )
+def _drop_older(stores: Path) -> None:
+    """Delete the stores of drivers that others have taken over from."""
+    checkpoint, _, epoch = stores.name.rpartition("-")
+    for place in stores.parent.glob(f"{checkpoint}-*") if epoch.isdigit() else ():
+        older = place.name.removeprefix(f"{checkpoint}-")
+        if older.isdigit() and int(older) < int(epoch):
+            shutil.rmtree(place, ignore_errors=True)

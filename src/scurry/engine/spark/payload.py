@@ -10,11 +10,12 @@ from __future__ import annotations
 import gc
 import sys
 
-import cloudpickle
-
 from scurry.checkpoint.layout import Home
 from scurry.engine.spark.dependencies import NOTHING, Dependencies
+from scurry.engine.spark.presence import Seat
 from scurry.engine.spark.script_classes import load_with_classes
+from scurry.engine.unpicklable import pickled
+from scurry.engine.worker_logs import LogSettings
 from scurry.runtime.specs import JobSpec
 
 
@@ -30,10 +31,13 @@ class JobPayload:
         dependencies: Dependencies = NOTHING,
         first: int = 0,
         begins_with_state: bool = False,
+        stores: str = "",
     ) -> None:
         self.dependencies = dependencies
-        self.content = cloudpickle.dumps(job, protocol=5)
+        self.program = pickled(job)
         self.checkpoint_id = checkpoint_id
+        #: the name of the directory of local stores
+        self.stores = stores or checkpoint_id
         self.run_id = job.run_id
         self.sys_path = job.sys_path
         #: the grouping values that stand for slots
@@ -46,6 +50,16 @@ class JobPayload:
         self.begins_with_state = begins_with_state
         #: bytes of an entry of the log above which it becomes a file
         self.files_above = job.state.files_above
+        self.logs = LogSettings.of_this_program(home.logs / job.run_id)
+
+    def seat(self, stage: int, slot: int) -> Seat:
+        """The place of a slot's functions in this process; stage 0 is the ingress."""
+        return Seat(self.home.instances / self.run_id, f"{stage}-{slot}")
+
+    def prepare(self) -> None:
+        """Make this process ready for a task of the job. Called before each: jobs share workers."""
+        self.dependencies.prepare()
+        self.logs.apply()
 
     def load(self) -> JobSpec:
         """A copy of the job with function instances of its own."""
@@ -55,5 +69,5 @@ class JobPayload:
         # batches are full of small tuples: at the usual pace a third of the time goes into
         # looking for cycles among them
         gc.set_threshold(100_000, 50, 100)
-        job: JobSpec = load_with_classes(self.content, self.run_id)
+        job: JobSpec = load_with_classes(self.program)
         return job

@@ -56,7 +56,7 @@ def rescale(
     fault_point("rescaling")
     directory.switch_to(made)
     fault_point("rescaled")
-    delete_stores(job.local_root, directory.manifest.checkpoint_id)
+    delete_stores(job.local_root, payload.stores)
 
 
 def _carry_over(directory: JobDirectory, made: Generation, job: JobSpec) -> None:

@@ -1,37 +1,78 @@
 """A job on Spark, from its start to its end, through failures and restarts.
 
 When a run fails, the restart strategy decides whether another one starts where the last committed
-micro-batch ended.
+micro-batch ended. The job holds the lease of its checkpoint from its start to its end, through all
+restarts. If the JVM has died, and Scurry had started it, the next run gets a new one.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import threading
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
+from types import TracebackType
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from scurry.checkpoint.claims import claim_state
 from scurry.checkpoint.directory import JobDirectory
+from scurry.common.configuration import Configuration
+from scurry.common.errors import JobError, LeaseLostError, cause_to_show
+from scurry.common.job_metrics import JobMetrics
+from scurry.common.job_status import JobStatus
+from scurry.common.own_directories import process_directory
 from scurry.common.waiting import Wait
 from scurry.engine.job import Job
+from scurry.engine.pace import Pace
 from scurry.engine.progress import Progress
+from scurry.engine.protocol import Outrun
+from scurry.engine.reporting import Reporting
 from scurry.engine.restarts import Restarts
+from scurry.engine.snapshot import take_snapshot
 from scurry.engine.spark.attempt import Attempt
 from scurry.engine.spark.dependencies import NOTHING, Dependencies
 from scurry.engine.spark.failures import as_scurry_error
-from scurry.engine.spark.local_stores import delete_stores
+from scurry.engine.spark.local_stores import delete_stores, stores_name
 from scurry.engine.spark.payload import JobPayload
 from scurry.engine.spark.rescale import rescale
 from scurry.engine.spark.routes import route_values
-from scurry.engine.spark.session import query_session
+from scurry.engine.spark.session import jvm_has_died, query_session
 from scurry.engine.waits import ProgressTeller
+from scurry.runtime.specs import JobSpec
+
+
+class ClaimedCheckpoint:
+    """The checkpoint of a job that is about to start, held by its lease; ``location`` is None for
+    a job without a checkpoint, which has a temporary one. As a context manager it gives the lease
+    back if the job cannot be started."""
+
+    def __init__(self, location: str | None, job: str, duration: int) -> None:
+        self.temporary = location is None
+        self.directory = JobDirectory(location or str(process_directory("jobs")))
+        self.lease = self.directory.claim(job, duration)
+        self.lease.keep()
+
+    def __enter__(self) -> ClaimedCheckpoint:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            self.give_back()
+
+    def give_back(self) -> None:
+        """The job has ended, or did not start."""
+        self.lease.release()
+        if self.temporary:
+            self.directory.delete()
 
 
 class SparkJob:
@@ -41,22 +82,27 @@ class SparkJob:
         self,
         session: SparkSession,
         job: Job,
+        claimed: ClaimedCheckpoint,
         *,
-        directory: str | None = None,
         max_records: int = 500_000,
         local_dir: str = "",
         trigger: str | None = None,
+        checkpoint_interval: int | None = None,
         restarts: Restarts | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         dependencies: Dependencies | None = None,
         allow_non_restored_state: bool = False,
+        configuration: Configuration | None = None,
+        renew: Callable[[], tuple[SparkSession, Dependencies]] | None = None,
     ) -> None:
         self.progress = Progress()
+        self._configuration = configuration or Configuration()
         self._dependencies = dependencies or NOTHING
         self._trigger = trigger
         self._restarts = restarts or Restarts()
-        self._temporary = directory is None
-        self._directory = JobDirectory(directory or tempfile.mkdtemp(prefix="scurry-job-"))
+        self._claimed = claimed
+        self._directory = claimed.directory
+        self._lease = claimed.lease
         self._teller = ProgressTeller(self.progress, self._directory.home.waiting, on_progress)
         self._spec = replace(
             job.spec,
@@ -64,33 +110,51 @@ class SparkJob:
             local_root=local_dir,
             sys_path=tuple(dict.fromkeys(os.path.abspath(entry) for entry in sys.path)),
         )
+        self._program = self._spec
         self.job_id = self._spec.run_id
-        self._directory.check(self._spec)
-        standing = self._directory.standing()
-        if standing is not None:
-            self._spec = claim_state(self._spec, standing, allow_non_restored_state)
-        self._checkpoint_id = self._directory.prepare(self._spec).checkpoint_id
+        self._allow_non_restored_state = allow_non_restored_state
         self._sinks = job.sinks
+        Job(self._spec, job.sinks).take_rooms(self._directory.layout.room)
         self._session = query_session(session, self._spec.parallelism)
-        self._max_records = max_records
+        self._pace = Pace(
+            max_records, None if checkpoint_interval is None else checkpoint_interval / 1000
+        )
+        self._renew = renew
+        self._checkpoint_id = self._prepare()
+        self._stores = stores_name(self._checkpoint_id, self._lease.holder.stores)
         self._failure: BaseException | None = None
         self._stopping = threading.Event()
         self._ended = threading.Event()
+        self._reporting = Reporting(
+            self._directory.root, self.job_id, lambda: self.job_metrics, self._configuration
+        )
         self._thread = threading.Thread(target=self._run, name="scurry-job", daemon=True)
+
+    def _prepare(self) -> str:
+        """Take the checkpoint over, if the program may go on with it; the checkpoint's id."""
+        self._directory.check(self._spec)
+        standing = self._directory.standing()
+        if standing is not None:
+            self._spec = claim_state(self._program, standing, self._allow_non_restored_state)
+        return self._directory.prepare(self._spec).checkpoint_id
 
     def start(self) -> None:
         """Start the job; returns at once."""
+        self._reporting.start()
         self._thread.start()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for the end of the job and raise what made it fail; False on a timeout."""
         if not self._ended.wait(timeout):
             return False
+        # it still writes down how the job ended
+        self._thread.join()
         if self._failure is not None:
             shown = as_scurry_error(self._failure)
             if shown is self._failure:
-                raise shown
-            raise shown from (self._failure if _verbose() else None)
+                # the frames of the job's own thread say nothing to whoever waits here
+                raise shown.with_traceback(None)
+            raise shown from cause_to_show(self._failure)
         return True
 
     def stop(self) -> None:
@@ -122,12 +186,28 @@ class SparkJob:
         """The metrics of functions so far, by operator and name."""
         return self.progress.metrics.by_operator(self._spec.operators)
 
+    @property
+    def job_metrics(self) -> JobMetrics:
+        """All metrics as of now."""
+        return take_snapshot(self.progress, Job(self._spec, self._sinks), self._state)
+
+    @property
+    def _state(self) -> str:
+        if not self.ended:
+            return JobStatus.RUNNING.name
+        if self._failure is not None:
+            return JobStatus.FAILED.name
+        return (JobStatus.CANCELED if self._stopping.is_set() else JobStatus.FINISHED).name
+
     def _run(self) -> None:
         self._teller.start()
         try:
             with self.progress.board:
                 while not self._attempt():
                     pass
+        except BaseException as failure:
+            # whatever is wrong with the way of dealing with failures, the job has not ended well
+            self._failure = failure
         finally:
             self._teller.close()
             self._finish()
@@ -135,44 +215,78 @@ class SparkJob:
     def _attempt(self) -> bool:
         """Run until the end or a failure; whether that was the last attempt."""
         try:
-            spec = replace(self._spec, run_id=uuid.uuid4().hex)
-            routes = route_values(spec.parallelism)
-            if not self._directory.generation.fits(spec):
-                home = self._directory.home
-                loader = JobPayload(spec, self._checkpoint_id, [], home, self._dependencies)
-                rescale(self._session, self._directory, spec, loader)
-                self._teller.notes = self._directory.home.waiting
-            payload = JobPayload(
-                *(spec, self._checkpoint_id, routes, self._directory.home, self._dependencies),
-                first=self._directory.generation.first,
-                begins_with_state=self._directory.begins_with_state,
-            )
-            attempt = Attempt(
-                *(self._session, Job(spec, self._sinks), payload, self._directory),
-                *(self.progress, self._max_records),
-            )
-            attempt.run(self._trigger, self._stopping, self._teller.tell)
+            while not self._run_once():
+                # once at most: the driver before finds that it has lost its lease
+                self._directory.take_over()
+                self._prepare()
             return True
         except BaseException as failure:
-            pause = None if self._stopping.is_set() else self._restarts.after(failure)
+            found = self._cause_of(failure)
+            pause = None if self._stopping.is_set() else self._restarts.after(found)
             if pause is None:
-                self._failure = failure
+                self._failure = found
                 return True
-            self.progress.restarted(as_scurry_error(failure))
+            self.progress.restarted(as_scurry_error(found))
             self._stopping.wait(pause)
             return self._stopping.is_set()
 
+    def _run_once(self) -> bool:
+        """Run until the end; False if the checkpoint has to be taken over again before."""
+        self._revive()
+        spec = replace(self._spec, run_id=uuid.uuid4().hex)
+        if not self._directory.generation.fits(spec):
+            rescale(self._session, self._directory, spec, self._payload(spec, []))
+            self._teller.notes = self._directory.home.waiting
+        payload = self._payload(spec, route_values(spec.parallelism))
+        attempt = Attempt(
+            *(self._session, Job(spec, self._sinks), payload, self._directory),
+            *(self.progress, self._pace, self._lease),
+        )
+        try:
+            attempt.run(self._trigger, self._stopping, self._teller.tell)
+        except Outrun:
+            return False
+        return True
+
+    def _payload(self, spec: JobSpec, routes: list[int]) -> JobPayload:
+        directory = self._directory
+        return JobPayload(
+            *(spec, self._checkpoint_id, routes, directory.home, self._dependencies),
+            first=directory.generation.first,
+            begins_with_state=directory.begins_with_state,
+            stores=self._stores,
+        )
+
+    def _revive(self) -> None:
+        """Have a session whose JVM lives."""
+        if self._renew is not None and jvm_has_died(self._session):
+            session, self._dependencies = self._renew()
+            self._session = query_session(session, self._spec.parallelism)
+
+    def _cause_of(self, failure: BaseException) -> BaseException:
+        """What made the attempt fail, which may not be what it failed with."""
+        try:
+            self._lease.check()
+        except LeaseLostError as lost:
+            lost.__cause__ = failure
+            return lost
+        if jvm_has_died(self._session):
+            died = JobError(
+                "The JVM of the Spark session has ended while the job was running: it was killed, "
+                "or had no memory left."
+            )
+            died.__cause__ = failure
+            return died
+        return failure
+
     def _finish(self) -> None:
-        if self._temporary:
-            self._directory.delete()
-            delete_stores(self._spec.local_root, self._checkpoint_id)
+        if self._claimed.temporary:
+            delete_stores(self._spec.local_root, self._stores)
         for each in self._sinks:
             try:
                 each.sink.close()
             except Exception as failure:
                 self._failure = self._failure or failure
+        self._claimed.give_back()
         self._ended.set()
-
-
-def _verbose() -> bool:
-    return bool(os.environ.get("SCURRY_FULL_TRACEBACK"))
+        self._reporting.close(keep=not self._claimed.temporary)

@@ -8,16 +8,20 @@ import os
 import shlex
 import shutil
 import sys
-import tempfile
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from py4j.protocol import Py4JError
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from scurry.common.errors import ConfigurationError
+from scurry.common.errors import ConfigurationError, JobError, cause_to_show
+from scurry.common.own_directories import process_directory
 from scurry.engine.spark.class_archive import java_options
 from scurry.engine.spark.early_workers import start_workers
+from scurry.engine.spark.failures import first_line
 
 #: Lines that Spark's helper processes print and nobody needs.
 _NOISE = (
@@ -88,8 +92,40 @@ def _quiet_py4j() -> None:
         logger.setLevel(logging.WARNING)
 
 
+#: The way to the JVM that was started here, for telling it from one that the user has started.
+_own: Any = None
+
+
+def jvm_has_died(session: SparkSession) -> bool:
+    """Whether nobody answers for ``session`` any more."""
+    jvm: Any = session.sparkContext._jvm
+    try:
+        jvm.java.lang.System.nanoTime()
+    except (Py4JError, OSError, AttributeError):
+        return True
+    return False
+
+
+def renewed_session(settings: Mapping[str, str]) -> SparkSession:
+    """A session in place of one whose JVM has died; raises :class:`JobError` if the program had
+    made that session by itself."""
+    if SparkContext._gateway is None or SparkContext._gateway is not _own:
+        raise JobError(
+            "The JVM of the Spark session has died. The program had made the session by itself, "
+            "and only the program knows how to make it again: end the program and start it again, "
+            "and the job goes on from its checkpoint. A session that Scurry makes, it also makes "
+            "again."
+        )
+    # PySpark takes the session for alive until it is told otherwise, and to stop it needs its JVM
+    SparkSession._instantiatedSession = None
+    SparkContext._active_spark_context = None
+    SparkContext._gateway = SparkContext._jvm = None
+    return obtain_session(settings)
+
+
 def obtain_session(settings: Mapping[str, str]) -> SparkSession:
     """The active session, or a new one for ``settings`` (keys beginning with ``spark.``)."""
+    global _own
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
@@ -99,6 +135,8 @@ def obtain_session(settings: Mapping[str, str]) -> SparkSession:
     wanted.setdefault("spark.driver.extraJavaOptions", " ".join(options))
     wanted.setdefault("spark.master", f"local[{os.cpu_count() or 1}]")
     wanted.setdefault("spark.app.name", "scurry")
+    if wanted["spark.master"].startswith("local["):
+        wanted.setdefault("spark.python.unix.domain.socket.dir", _made_for_now("sockets"))
     if not wanted["spark.master"].startswith("local["):
         for name in ("spark.driver.host", "spark.driver.bindAddress"):
             if name not in settings:
@@ -109,13 +147,19 @@ def obtain_session(settings: Mapping[str, str]) -> SparkSession:
     for key, value in wanted.items():
         builder = builder.config(key, value)
     try:
+        fresh = SparkContext._gateway is None
         with _FilteredErrors():
             session = builder.getOrCreate()
+        if fresh:
+            _own = SparkContext._gateway
     except Exception as failure:
         raise ConfigurationError(
-            f"Spark did not start with master {wanted['spark.master']!r}: {failure}. "
-            "Run `scurry doctor` to see what is missing."
-        ) from failure
+            f"Spark did not start with master {wanted['spark.master']!r}: "
+            f"{first_line(str(failure))} "
+            "Check that the master runs and can be reached from here, and run `scurry doctor` to "
+            "see what this machine lacks; SCURRY_FULL_TRACEBACK=1 in the environment shows Spark's "
+            "own error."
+        ) from cause_to_show(failure)
     if wanted["spark.master"].startswith("local["):
         start_workers(query_session(session, 1))
     return session
@@ -132,11 +176,17 @@ def _choose_python(local: bool) -> None:
         return
     os.environ["PYSPARK_PYTHON"] = sys.executable
     if local and os.name == "posix":
-        launcher = Path(tempfile.mkdtemp(prefix="scurry-python-")) / "python"
+        launcher = Path(_made_for_now("python")) / "python"
         launcher.write_text(_LAUNCHER.format(python=shlex.quote(sys.executable)))
         launcher.chmod(0o700)
-        atexit.register(shutil.rmtree, launcher.parent, ignore_errors=True)
         os.environ["PYSPARK_PYTHON"] = str(launcher)
+
+
+def _made_for_now(kind: str) -> str:
+    """A directory of this user, for as long as this process lives."""
+    made = process_directory(kind)
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return str(made)
 
 
 def query_session(session: SparkSession, slots: int) -> SparkSession:

@@ -166,16 +166,15 @@ class WindowingOperator(Operator, ABC):
         """Elements that came too late for all their windows."""
         self.context.report.count(f"late:{self.spec.uid}", len(late))
         tag = self._windowing.late_tag
-        if tag is not None:
+        if tag is None:
+            self.context.report.count(f"late_dropped:{self.spec.uid}", len(late))
+        else:
             self.emit_side(tag.tag_id, batch.take(np.array(late, dtype=np.int64)))
 
     def close(self) -> None:
         self._scope.key = self._window_scope.key = NO_KEY
-        try:
-            for function in self._windowing.functions:
-                function.close()
-        except Exception as failure:
-            raise self.failed(failure) from failure
+        for function in self._windowing.functions:
+            function.close()
 
 
 def _no_timestamp() -> None:

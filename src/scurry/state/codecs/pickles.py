@@ -5,8 +5,9 @@ missing from old instances, one that it lost is still there. Here a dataclass is
 class and its named fields, and built anew from them when it is read: new fields get their defaults,
 lost ones are dropped, and a whole number becomes a float where the class now says so.
 
-Classes that no module offers (defined within a function) travel by value. When the program knows a
-class of that name by then, it is used instead of the one in the pickle.
+Classes of the program that no module offers (defined within a function) are named, as
+:mod:`scurry.common.program_classes` tells. Others travel by value. When the program knows a class
+of that name by then, it is used instead of the one in the pickle.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import cloudpickle
-
 from scurry.common.errors import StateError
+from scurry.common.pickling import ProgramPickler
+from scurry.common.program_classes import by_name, find_known, is_known, known_class
 
 _NO_DEFAULT: Any = object()
 _NOT_A_USERS = frozenset({"builtins", "abc", __name__})
@@ -111,16 +112,16 @@ def _is_its_fields(cls: type[Any]) -> bool:
 
 
 def find_class(module: str, qualname: str) -> Any:
-    """What a module offers under that name, None if nothing."""
+    """What a module, or else the program, offers under that name, None if nothing."""
     found: Any = sys.modules.get(module)
     if found is None:
         try:
             found = __import__(module, fromlist=["*"])
         except ImportError:
-            return None
+            return find_known(module, qualname)
     for part in qualname.split("."):
         found = getattr(found, part, None)
-    return found
+    return find_known(module, qualname) if found is None else found
 
 
 def rebuild(cls: type[Any], names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
@@ -138,7 +139,10 @@ def rebuild(cls: type[Any], names: tuple[str, ...], values: tuple[Any, ...]) -> 
 
 def _reduced(value: Any, seen: set[type]) -> Any:
     cls = type(value)
-    shape = None if isinstance(value, type) else shape_of(cls)
+    if isinstance(value, type):
+        nested = "." in value.__qualname__
+        return by_name(value) if nested and is_known(value) else NotImplemented
+    shape = shape_of(cls)
     if shape is None:
         return NotImplemented
     seen.add(cls)
@@ -158,14 +162,15 @@ class _ByReference(pickle.Pickler):
         self._seen = seen
 
     def reducer_override(self, value: Any) -> Any:
-        if type(value).__module__ not in _NOT_A_USERS:
+        # of a class that is a value its metaclass is not looked for again
+        if not isinstance(value, type) and type(value).__module__ not in _NOT_A_USERS:
             self._seen.add(type(value))
         return _reduced(value, self._seen)
 
 
-class _ByValue(cloudpickle.Pickler):  # type: ignore[misc]
+class _ByValue(ProgramPickler):
     def __init__(self, file: io.BytesIO, seen: set[type]) -> None:
-        super().__init__(file, protocol=5)
+        super().__init__(file)
         self._seen = seen
 
     def reducer_override(self, value: Any) -> Any:
@@ -199,6 +204,8 @@ class _PlainUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if module == __name__ and name == "rebuild":
             return lambda cls, names, values: dict(zip(names, values, strict=True))
+        if module == known_class.__module__ and name == known_class.__name__:
+            return lambda module, qualname: find_known(module, qualname) or _Gone
         found = find_class(module, name)
         return _Gone if found is None else found
 

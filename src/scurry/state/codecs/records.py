@@ -156,20 +156,20 @@ class RecordCodec:
         ]
 
     def pack_entries(
-        self, heads: list[tuple[Any, Any]], values: list[Any], absent: Any
+        self, keys: list[Any], entries: list[Any], values: list[Any], absent: Any
     ) -> list[bytes | None]:
-        """The records of values that have keys and more in their heads, None for those that are
+        """The records of values that have a key and an entry before them, None for those that are
         ``absent``."""
-        if self._plain(set(map(type, values)), chain.from_iterable(heads)):
+        rows = zip(keys, entries, values, strict=True)
+        if self._plain(set(map(type, values)), chain(keys, entries)):
             first = self._first
             try:
-                return [first + _encode((*head, v)) for head, v in zip(heads, values, strict=True)]
+                return [first + _encode(row) for row in rows]
             except (OverflowError, UnicodeEncodeError):
-                pass
+                rows = zip(keys, entries, values, strict=True)
         pack = self.pack
         return [
-            None if value is absent else pack(head, value)
-            for head, value in zip(heads, values, strict=True)
+            None if value is absent else pack((key, entry), value) for key, entry, value in rows
         ]
 
     def _plain(self, kinds: set[type], keys: Iterable[Any]) -> bool:
@@ -265,7 +265,7 @@ class RecordCodec:
     def unpack_all(self, records: list[bytes | None]) -> list[Any]:
         """The values of many records, None for records that are not there."""
         unpack = self.unpack
-        if not self.stamped and self._scalar is None and self.version == 0:
+        if self._as_they_are:
             return [
                 _decode(record[1:])[1]
                 if record and record[0] == _SCALARS
@@ -273,6 +273,24 @@ class RecordCodec:
                 for record in records
             ]
         return [None if record is None else unpack(record) for record in records]
+
+    def entry_reader(self) -> Callable[[bytes], Iterable[Any]]:
+        """A function that gives key, entry and value of a record made by :meth:`pack_entries`."""
+        unpack = self.unpack
+
+        def read(record: bytes) -> Iterable[Any]:
+            return (*head_of(record), unpack(record))
+
+        def read_plain(record: bytes) -> Iterable[Any]:
+            plain: list[Any] | None = _decode(record[1:]) if record[0] == _SCALARS else None
+            return read(record) if plain is None else plain
+
+        return read_plain if self._as_they_are else read
+
+    @property
+    def _as_they_are(self) -> bool:
+        """Whether values of the plain form have only to be decoded."""
+        return not self.stamped and self._scalar is None and self.version == 0
 
     def unpack_many(self, record: bytes) -> list[Any]:
         """The values of a record made by :meth:`pack_many`."""

@@ -194,9 +194,9 @@ def _misfit_of_one(name: str, schema: Schema, new: Schema) -> str | None:
 def _class_misfit(name: str, schema: Schema | None) -> str | None:
     """Whether the program's class of that name can still be built from what is stored."""
     module, _, qualname = name.partition(":")
-    if "<locals>" in qualname:
-        return None
     found = find_class(module, qualname)
+    if found is None and "<locals>" in qualname:
+        return None
     if found is None:
         return f"the program has no {module}.{qualname} any more"
     if schema is None or not isinstance(found, type):

@@ -25,14 +25,16 @@ import lmdb
 
 from scurry.common.errors import JobError
 from scurry.common.options import state as options
-from scurry.state.journal import stored_key, stored_keys
+from scurry.state.journal import Group, stored_key, stored_keys
 from scurry.state.local.generations import Generations, look
-from scurry.state.local.store import Commit, Store
+from scurry.state.local.store import Commit, Size, Store
+from scurry.state.local.tally import Tally
 
 _LINEAGE = b"\x00lineage"
 #: the lineage of a store that two attempts at the same work have written to
 _TORN = b""
 _TABLE_NAMES = b"\x00table:"
+_TALLIES = b"\x00tally:"
 _FIRST_MAP_BYTES = 64 << 20
 #: Records of a store above which its tables may become runs, and the share of them, as so many to
 #: one, that a micro-batch has to change for it.
@@ -51,6 +53,7 @@ class LocalStore(Store):
         self.path = path
         self._runs_above = runs_above
         self._numbers: dict[str, bytes] = {}
+        self._tallies: dict[str, Tally] = {}
         self._read: lmdb.Transaction | None = None
         self._env: lmdb.Environment | None = None
         self._generations = Generations(path)
@@ -88,12 +91,13 @@ class LocalStore(Store):
 
     def _switch(self, place: Path) -> None:
         self._release()
-        self._numbers = {}
+        self._numbers, self._tallies = {}, {}
         try:
             self._env, self._place = _open(place), place
         except lmdb.Error:
             place = self._generations.fresh()
             self._env, self._place = _open(place), place
+        self._main = self._env.open_db(None)
 
     def _release(self) -> None:
         self.end()
@@ -123,6 +127,9 @@ class LocalStore(Store):
         self._seen = (look(self._place), self._last_transaction)
         self._numbers = {
             name.decode(): number for name, number in _listed(self._read, _TABLE_NAMES)
+        }
+        self._tallies = {
+            name.decode(): Tally.decode(held) for name, held in _listed(self._read, _TALLIES)
         }
 
     def end(self) -> None:
@@ -182,7 +189,7 @@ class LocalStore(Store):
     @property
     def entries(self) -> int:
         """How many records there are, in all tables."""
-        bookkeeping = 1 + len(self._numbers)
+        bookkeeping = 1 + len(self._numbers) + len(self._tallies)
         return max(0, int(self._environment.stat()["entries"]) - bookkeeping)
 
     @property
@@ -192,15 +199,19 @@ class LocalStore(Store):
         pages = found["branch_pages"] + found["leaf_pages"] + found["overflow_pages"]
         return int(pages * found["psize"])
 
+    def sizes(self) -> dict[str, Size]:
+        """The sizes of all tables as of the last commit; bytes are an estimate."""
+        return {name: tally.size for name, tally in self._tallies.items()}
+
     def apply(self, commit: Commit) -> bool:
         """Write all of ``commit`` in one transaction."""
         self.end()
-        known = dict(self._numbers)
+        known, tallies = dict(self._numbers), dict(self._tallies)
         while True:
             try:
                 return self._write(commit)
             except lmdb.MapFullError:
-                self._numbers = dict(known)
+                self._numbers, self._tallies = dict(known), dict(tallies)
                 self._environment.set_mapsize(self._environment.info()["map_size"] * 2)
             except lmdb.MapResizedError:
                 self._environment.set_mapsize(0)
@@ -213,10 +224,35 @@ class LocalStore(Store):
             for table in commit.emptied:
                 if table in self._numbers:
                     _remove_all(txn, self._numbers[table])
-            for table, keys, records in commit.changes:
-                _put_all(txn, self._number(txn, table), stored_keys(keys), records)
+                    self._keep_tally(txn, table, Tally())
+            for change in commit.changes:
+                self._put(txn, change)
             txn.put(_LINEAGE, commit.lineage)
         return True
+
+    def _put(self, txn: lmdb.Transaction, change: Group) -> None:
+        """Write the changes of one table, and how many records it has afterwards."""
+        table, keys, records = change
+        number = self._number(txn, table)
+        tally = self._tally(txn, table, number)
+        before = txn.stat(self._main)["entries"]
+        _put_all(txn, number, stored_keys(keys), records)
+        grown = int(txn.stat(self._main)["entries"]) - int(before)
+        self._keep_tally(txn, table, tally.after(grown, keys, records))
+
+    def _tally(self, txn: lmdb.Transaction, table: str, number: bytes) -> Tally:
+        held = txn.get(_TALLIES + table.encode())
+        if held is not None:
+            return Tally.decode(bytes(held))
+        # a store that an earlier version wrote has records that nobody has counted
+        there = sum(1 for _ in _listed(txn, number))
+        found = Tally(there)
+        self._keep_tally(txn, table, found)
+        return found
+
+    def _keep_tally(self, txn: lmdb.Transaction, table: str, tally: Tally) -> None:
+        self._tallies[table] = tally
+        txn.put(_TALLIES + table.encode(), tally.encode())
 
     def _number(self, txn: lmdb.Transaction, table: str) -> bytes:
         number = self._numbers.get(table)

@@ -12,17 +12,32 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scurry.state.journal import stored_key, stored_keys
-from scurry.state.local.store import Commit, Store
+from scurry.state.local.store import Commit, Size, Store
 
 
 class _Table:
     """Records of one table, and their keys in order as long as no key came or went."""
 
-    __slots__ = ("order", "records")
+    __slots__ = ("bytes", "order", "records")
 
     def __init__(self) -> None:
         self.records: dict[bytes, bytes] = {}
         self.order: list[bytes] | None = None
+        self.bytes = 0
+
+    def put(self, key: bytes, record: bytes) -> None:
+        before = self.records.get(key)
+        if before is None:
+            self.order = None
+            self.bytes += len(key)
+        self.bytes += len(record) - len(before or b"")
+        self.records[key] = record
+
+    def remove(self, key: bytes) -> None:
+        before = self.records.pop(key, None)
+        if before is not None:
+            self.order = None
+            self.bytes -= len(key) + len(before)
 
     def keys(self) -> list[bytes]:
         if self.order is None:
@@ -94,8 +109,11 @@ class MemoryStore(Store):
     @property
     def size(self) -> int:
         """How many bytes the records take, keys included."""
-        held = (table.records.items() for table in self._tables.values())
-        return sum(len(key) + len(record) for records in held for key, record in records)
+        return sum(table.bytes for table in self._tables.values())
+
+    def sizes(self) -> dict[str, Size]:
+        """The sizes of all tables."""
+        return {name: Size(len(table.records), table.bytes) for name, table in self._tables.items()}
 
     def apply(self, commit: Commit) -> bool:
         """Write all of ``commit``."""
@@ -108,12 +126,9 @@ class MemoryStore(Store):
             table = self._tables.setdefault(name, _Table())
             for key, record in zip(stored_keys(keys), records, strict=True):
                 if record is None:
-                    if table.records.pop(key, None) is not None:
-                        table.order = None
+                    table.remove(key)
                 else:
-                    if key not in table.records:
-                        table.order = None
-                    table.records[key] = record
+                    table.put(key, record)
         self._lineage = commit.lineage
         return True
 

@@ -7,8 +7,17 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from scurry.state.journal import Group
+
+
+class Size(NamedTuple):
+    """How large a table is."""
+
+    entries: int
+    #: keys included
+    bytes: int
 
 
 @dataclass(frozen=True)
@@ -73,6 +82,10 @@ class Store(ABC):
     @abstractmethod
     def tables(self) -> list[str]:
         """The names of all tables."""
+
+    @abstractmethod
+    def sizes(self) -> dict[str, Size]:
+        """The sizes of all tables as of the last commit; bytes may be an estimate."""
 
     @property
     @abstractmethod

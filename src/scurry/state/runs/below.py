@@ -91,17 +91,17 @@ class FoundRows(NamedTuple):
         return found
 
     def by_prefix(self) -> dict[bytes, dict[bytes, bytes]]:
-        """The keys and records that are there, by prefix."""
+        """The records that are there, by the prefix of their key and by what follows it."""
         found: dict[bytes, dict[bytes, bytes]] = {}
         keys, ends = self.keys.keys(), self.keys.prefix_lengths().tolist()
         for key, end, record in zip(keys, ends, self.records().tolist(), strict=True):
             if record is not None:
-                prefix = key[:end]
+                prefix, rest = key[:end], key[end:]
                 held = found.get(prefix)
                 if held is None:
-                    found[prefix] = {key: record}
+                    found[prefix] = {rest: record}
                 else:
-                    held[key] = record
+                    held[rest] = record
         return found
 
 

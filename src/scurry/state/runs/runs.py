@@ -173,9 +173,9 @@ class RunTable:
     def below(
         self, prefixes: list[bytes], most: int | None = None, at_once: int | None = None
     ) -> list[dict[bytes, bytes] | int]:
-        """For each of ``prefixes`` the keys and records below it, and for one with more than
-        ``most`` rows just how many these are. The answer is shorter than ``prefixes``, but has
-        something, if otherwise it had more than ``at_once`` rows."""
+        """For each of ``prefixes`` the records below it, by what follows the prefix in their keys,
+        and for one with more than ``most`` rows just how many these are. The answer is shorter than
+        ``prefixes``, but has something, if otherwise it had more than ``at_once`` rows."""
         found = Stretches(self._groups, prefixes)
         rows, last = found.rows.copy(), len(prefixes)
         large = rows > (rows.max(initial=0) if most is None else most)

@@ -8,17 +8,20 @@ when entries were written.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from operator import add
 from typing import Any
 
-from scurry.common.keys import form_of, freeze, thaw
+from scurry.common.key_forms import SIMPLE
+from scurry.common.keys import form_of, forms_of, freeze, thaw
 from scurry.common.type_information import TypeInformation
+from scurry.state.codecs.encoding import IMMUTABLE
 from scurry.state.codecs.records import RecordCodec, head_of
 from scurry.state.journal import Group, grouped
 from scurry.state.runs.key_rows import Order
 from scurry.state.slot_records import SlotRecords
 from scurry.state.states import MapState
 from scurry.state.tables.key_scope import KeyScope
-from scurry.state.tables.read_ahead import ReadAhead
+from scurry.state.tables.read_ahead import Found, ReadAhead
 from scurry.state.tables.table import (
     CACHE_ENTRIES,
     MISSING,
@@ -30,22 +33,8 @@ from scurry.state.tables.ttl import Sweeper
 
 #: Stands for an entry that is known not to exist; None is a value like any other.
 ABSENT: Any = type("Absent", (), {"__repr__": lambda self: "ABSENT"})()
-
-
-class MapOfKey:
-    """What is held in memory of one key's map."""
-
-    __slots__ = ("before", "complete", "dirty", "entries", "wiped")
-
-    def __init__(self) -> None:
-        self.entries: dict[Any, Any] = {}
-        #: whether every stored entry is among ``entries``
-        self.complete = False
-        #: whether all stored entries are to be deleted
-        self.wiped = False
-        self.dirty: dict[Any, None] = {}
-        #: records of entries whose values could be changed in place
-        self.before: dict[Any, bytes] = {}
+#: Entries up to which a map that is fetched together with others is decoded whole.
+_SMALL = 4
 
 
 class MapTable:
@@ -73,50 +62,97 @@ class MapTable:
         self._cache = cache
         self._store = store
         self._max_parallelism = max_parallelism
-        self._maps: dict[Any, MapOfKey] = {}
+        #: what is in memory of each key's map; ``ABSENT`` for entries known not to exist
+        self.maps: dict[Any, dict[Any, Any]] = {}
+        #: by key, the entries that were written; a dict, since that has an order
+        self.dirty: dict[Any, dict[Any, None]] = {}
+        #: keys of which every stored entry is in memory, or is to be deleted
+        self._complete: set[Any] = set()
+        #: keys whose stored entries are all to be deleted
+        self._wiped: set[Any] = set()
+        #: by key, the records of entries whose values could be changed in place
+        self._before: dict[Any, dict[Any, bytes]] = {}
         self._prefixes: dict[Any, bytes] = {}
-        self._ahead = ReadAhead(name, store, self._prefix_all)
+        self._ahead = ReadAhead(name, store, self._prefix_all, self._take_in)
 
     def prefetch(self, keys: list[Any]) -> None:
         """``keys`` are about to be handled."""
         if self._store.in_runs(self.name):
             self._ahead.announce(keys)
 
-    def of(self, key: Any) -> MapOfKey:
-        """The map of a key."""
-        held = self._maps.get(key)
+    def _take_in(self, keys: list[Any], found: list[Found]) -> None:
+        """Bring the small ones among maps that were found into memory, whole: to decode a few
+        entries together costs less than to look for one."""
+        maps, unpack_entry = self.maps, self.codec.entry_reader()
+        for key, records in zip(keys, found, strict=False):
+            if isinstance(records, int) or len(records) > _SMALL or key in maps:
+                continue
+            maps[key] = held = {}
+            self._complete.add(key)
+            for record in records.values():
+                _, entry, value = unpack_entry(record)
+                if type(entry) not in SIMPLE:
+                    entry = freeze(entry)
+                held[entry] = value
+                if type(value) not in IMMUTABLE and not self.codec.fixed(value):
+                    self._before.setdefault(key, {})[entry] = record
+
+    def of(self, key: Any) -> dict[Any, Any]:
+        """What is in memory of the map of a key."""
+        held = self.maps.get(key)
         if held is None:
-            held = self._maps[key] = MapOfKey()
+            held = self.maps[key] = {}
         return held
 
-    def load(self, key: Any, held: MapOfKey, entry: Any) -> Any:
+    def load(self, key: Any, entry: Any) -> Any:
         """The value of an entry that is not in memory, or ``ABSENT``."""
         value = ABSENT
-        if not (held.complete or held.wiped):
-            where = self._prefix(key) + form_of(entry)
+        if key not in self._complete:
+            form = b"i%d" % entry if type(entry) is int else form_of(entry)
             if self._store.in_runs(self.name):
-                record = self._ahead.record(key, where)
+                record = self._ahead.record(key, form)
             else:
-                record = self._store.get(self.name, where)
+                record = self._store.get(self.name, self._prefix(key) + form)
             if record is not None:
-                value = self._remember(held, entry, record)
-        held.entries[entry] = value
+                value = self.codec.unpack(record)
+                if type(value) not in IMMUTABLE and not self.codec.fixed(value):
+                    self._before.setdefault(key, {})[entry] = record
+        held = self.maps.get(key)
+        if held is None:
+            self.maps[key] = {entry: value}
+        else:
+            held[entry] = value
         return value
 
-    def _remember(self, held: MapOfKey, entry: Any, record: bytes) -> Any:
-        value = self.codec.unpack(record)
-        if not self.codec.fixed(value):
-            held.before[entry] = record
-        return value
-
-    def load_all(self, key: Any, held: MapOfKey) -> None:
-        """Bring all stored entries of a key into memory."""
-        if not (held.complete or held.wiped):
+    def _load_all(self, key: Any, held: dict[Any, Any]) -> dict[Any, bytes]:
+        """Bring all stored entries of a key into ``held``, its map. Returns the records of those
+        whose values could be changed in place."""
+        before = {}
+        if key not in self._complete:
             for record in self._stored(key):
                 entry = freeze(head_of(record)[1])
-                if entry not in held.entries:
-                    held.entries[entry] = self._remember(held, entry, record)
-        held.complete = True
+                if entry not in held:
+                    held[entry] = value = self.codec.unpack(record)
+                    if not self.codec.fixed(value):
+                        before[entry] = record
+        return before
+
+    def complete(self, key: Any) -> dict[Any, Any]:
+        """The whole map of a key, with ``ABSENT`` for some entries that do not exist."""
+        held = self.of(key)
+        before = self._load_all(key, held)
+        if before:
+            self._before.setdefault(key, {}).update(before)
+        self._complete.add(key)
+        return held
+
+    def clear(self, key: Any) -> None:
+        """Delete all entries of a key."""
+        self.maps[key] = {}
+        self.dirty.pop(key, None)
+        self._before.pop(key, None)
+        self._wiped.add(key)
+        self._complete.add(key)
 
     def _prefix(self, key: Any) -> bytes:
         found = self._prefixes.get(key)
@@ -148,25 +184,23 @@ class MapTable:
 
     def _changes(self) -> tuple[list[bytes], list[bytes | None]]:
         """The addresses of records that changed, and the records."""
-        removed: list[bytes] = []
-        where: list[bytes] = []
-        heads: list[tuple[Any, Any]] = []
+        self._notice_changes_in_place()
+        removed = [a for p in self._prefix_all(list(self._wiped)) for a in self._all_below(p)]
+        keys: list[Any] = []
+        prefixes: list[bytes] = []
+        entries: list[Any] = []
         values: list[Any] = []
-        prefixes = self._prefix_all(list(self._maps))
-        for (key, held), prefix in zip(self._maps.items(), prefixes, strict=True):
-            if held.wiped:
-                removed.extend(self._all_below(prefix))
-            entries = held.entries
-            for entry in held.dirty:
-                where.append(prefix + form_of(entry))
-                heads.append((key, thaw(entry)))
-                values.append(entries[entry])
-            if held.before:
-                for entry in self._changed_in_place(key, held):
-                    where.append(prefix + form_of(entry))
-                    heads.append((key, thaw(entry)))
-                    values.append(entries[entry])
-        records = self.codec.pack_entries(heads, values, ABSENT)
+        maps = self.maps
+        known = self._prefix_all(list(self.dirty))
+        for (key, dirty), prefix in zip(self.dirty.items(), known, strict=True):
+            held = maps[key]
+            for entry in dirty:
+                keys.append(key)
+                prefixes.append(prefix)
+                entries.append(entry)
+                values.append(held[entry])
+        where = list(map(add, prefixes, forms_of(entries)))
+        records = self.codec.pack_entries(keys, list(map(thaw, entries)), values, ABSENT)
         return removed + where, [None] * len(removed) + records
 
     def _all_below(self, prefix: bytes) -> Iterable[bytes]:
@@ -175,36 +209,42 @@ class MapTable:
             return [prefix]
         return (address for address, _ in self._store.below(self.name, prefix))
 
-    def _changed_in_place(self, key: Any, held: MapOfKey) -> Iterator[Any]:
-        for entry, before in held.before.items():
-            if entry in held.dirty or held.wiped:
-                continue
-            if self.codec.pack((key, thaw(entry)), held.entries[entry]) != before:
-                yield entry
+    def _notice_changes_in_place(self) -> None:
+        """A value that was read and then changed is written, as it would be in memory."""
+        for key, before in self._before.items():
+            held, dirty = self.maps[key], self.dirty.get(key, {})
+            for entry, record in before.items():
+                if entry not in dirty and record != self.codec.pack(
+                    (key, thaw(entry)), held[entry]
+                ):
+                    self.dirty.setdefault(key, {})[entry] = None
 
     def settle(self) -> None:
         """After a commit: keep entries that nobody can change in place."""
         self._ahead.forget()
         found = 0 if self.sweeper is None else self.sweeper.take_found()
-        if found or sum(len(held.entries) for held in self._maps.values()) > self._cache:
+        if found or sum(map(len, self.maps.values())) > self._cache:
             self.forget()
             return
-        for held in self._maps.values():
-            held.wiped = False
-            held.dirty.clear()
-            held.before.clear()
+        self._wiped.clear()
+        self.dirty.clear()
+        self._before.clear()
+        for key, held in self.maps.items():
             mutable = [
                 entry
-                for entry, value in held.entries.items()
+                for entry, value in held.items()
                 if value is not ABSENT and not self.codec.fixed(value)
             ]
+            if mutable:
+                self._complete.discard(key)
             for entry in mutable:
-                del held.entries[entry]
-                held.complete = False
+                del held[entry]
 
     def forget(self) -> None:
         """Drop everything held in memory."""
-        self._maps.clear()
+        for held in (self.maps, self.dirty, self._complete, self._wiped):
+            held.clear()
+        self._before.clear()
         self._prefixes.clear()
         self._ahead.forget()
 
@@ -214,11 +254,11 @@ class MapTable:
         keys = list(dict.fromkeys(head_of(record)[0] for record in records))
         self.prefetch(keys)
         plain = self.codec.plain
-        for key in dict.fromkeys([*keys, *self._maps]):
+        for key in dict.fromkeys([*keys, *self.maps]):
             # of keys that are not in memory nothing stays there
-            held = self._maps.get(key, MapOfKey())
-            self.load_all(key, held)
-            found = {thaw(e): plain(v) for e, v in held.entries.items() if v is not ABSENT}
+            held = dict(self.maps.get(key, ()))
+            self._load_all(key, held)
+            found = {thaw(e): plain(v) for e, v in held.items() if v is not ABSENT}
             if found:
                 yield key, found
 
@@ -229,12 +269,19 @@ class TableMapState(MapState[Any, Any]):
     def __init__(self, table: MapTable, scope: KeyScope) -> None:
         self._table = table
         self._scope = scope
+        self._maps = table.maps
+        self._dirty = table.dirty
 
     def _find(self, key: Any) -> Any:
-        held = self._table.of(self._scope.key)
-        key = freeze(key)
-        value = held.entries.get(key, MISSING)
-        return self._table.load(self._scope.key, held, key) if value is MISSING else value
+        scope = self._scope.key
+        if type(key) not in SIMPLE:
+            key = freeze(key)
+        held = self._maps.get(scope)
+        if held is not None:
+            value = held.get(key, MISSING)
+            if value is not MISSING:
+                return value
+        return self._table.load(scope, key)
 
     def get(self, key: Any) -> Any:
         value = self._find(key)
@@ -244,10 +291,19 @@ class TableMapState(MapState[Any, Any]):
         return self._find(key) is not ABSENT
 
     def put(self, key: Any, value: Any) -> None:
-        held = self._table.of(self._scope.key)
-        key = freeze(key)
-        held.entries[key] = value
-        held.dirty[key] = None
+        scope = self._scope.key
+        if type(key) not in SIMPLE:
+            key = freeze(key)
+        held = self._maps.get(scope)
+        if held is None:
+            self._maps[scope] = {key: value}
+        else:
+            held[key] = value
+        dirty = self._dirty.get(scope)
+        if dirty is None:
+            self._dirty[scope] = {key: None}
+        else:
+            dirty[key] = None
 
     def put_all(self, dict_value: dict[Any, Any] | Iterable[tuple[Any, Any]]) -> None:
         for key, value in dict(dict_value).items():
@@ -257,28 +313,19 @@ class TableMapState(MapState[Any, Any]):
         TableMapState.put(self, key, ABSENT)
 
     def clear(self) -> None:
-        held = self._table.of(self._scope.key)
-        held.entries.clear()
-        held.dirty.clear()
-        held.before.clear()
-        held.wiped = held.complete = True
+        self._table.clear(self._scope.key)
 
     def _entries(self) -> list[tuple[Any, Any]]:
-        held = self._table.of(self._scope.key)
-        self._table.load_all(self._scope.key, held)
-        present = [entry for entry, value in held.entries.items() if value is not ABSENT]
-        return [(entry, held.entries[entry]) for entry in sorted(present, key=form_of)]
+        held = self._table.complete(self._scope.key)
+        present = [entry for entry, value in held.items() if value is not ABSENT]
+        return [(entry, held[entry]) for entry in sorted(present, key=form_of)]
 
     def between(self, first: Any, last: Any) -> list[tuple[Any, Any]]:
         """The entries whose keys lie from ``first`` to ``last``, in the order of the keys."""
-        key = self._scope.key
-        held = self._table.of(key)
-        if not held.complete:
-            self._table.load_all(key, held)
-        entries = held.entries
-        found = [e for e, v in entries.items() if first <= e <= last and v is not ABSENT]
+        held = self._table.complete(self._scope.key)
+        found = [e for e, v in held.items() if first <= e <= last and v is not ABSENT]
         found.sort()
-        return [(entry, entries[entry]) for entry in found]
+        return [(entry, held[entry]) for entry in found]
 
     def items(self) -> list[tuple[Any, Any]]:
         return [(thaw(entry), value) for entry, value in self._entries()]

@@ -19,6 +19,7 @@ from typing import Any
 
 from scurry.state.journal import LONGEST, stored_key
 from scurry.state.slot_records import SlotRecords
+from scurry.state.tables.table import LONGEST_PREFIX
 
 #: Keys, and rows below them, that are fetched at a time.
 _KEYS, _ROWS = 16_384, 131_072
@@ -29,6 +30,9 @@ _HELD = 1 << 20
 #: Rows that can be fetched together in the time that a single record takes.
 _WORTH = 8
 
+#: Ends of addresses below this length are stored as they are, whatever their prefix.
+_SHORT = LONGEST - LONGEST_PREFIX
+
 Found = dict[bytes, bytes] | int
 
 
@@ -36,9 +40,15 @@ class ReadAhead:
     """Records of one table in runs, by key."""
 
     def __init__(
-        self, name: str, store: SlotRecords, prefixes: Callable[[list[Any]], list[bytes]]
+        self,
+        name: str,
+        store: SlotRecords,
+        prefixes: Callable[[list[Any]], list[bytes]],
+        on_fetch: Callable[[list[Any], list[Found]], None] | None = None,
     ) -> None:
+        """``on_fetch`` is told of all keys that are fetched together, and what was found."""
         self._name = name
+        self._on_fetch = on_fetch
         self._store = store
         self._prefixes = prefixes
         self._announced: list[list[Any]] = []
@@ -47,7 +57,7 @@ class ReadAhead:
         self._places: dict[Any, int] = {}
         #: by place: whether the key has been fetched, be it still there or not
         self._met = bytearray()
-        #: the keys and records of a key, or how many there are if those are not few
+        #: the records of a key, or how many there are if those are not few
         self._found: dict[Any, Found] = {}
         #: keys that were fetched together, and how many rows that were
         self._blocks: deque[tuple[list[Any], int]] = deque()
@@ -59,19 +69,26 @@ class ReadAhead:
         """These keys are about to be handled, in this order."""
         self._announced.append(keys)
 
-    def record(self, key: Any, where: bytes) -> bytes | None:
-        """The record that ``key`` has at the address ``where``, None if there is none."""
-        found = self._of(key)
+    def record(self, key: Any, rest: bytes) -> bytes | None:
+        """The record of ``key`` whose address ends in ``rest``, None if there is none."""
+        found = self._found.get(key)
+        if found is None:
+            found = self._of(key)
         if isinstance(found, int):
             asked = self._singles[key] = self._singles.get(key, 0) + 1
             if asked * _WORTH < found:
-                return self._store.get(self._name, where)
+                return self._store.get(self._name, self._prefixes([key])[0] + rest)
             found = self.all_of(key)
             self._keep([key], [found])
-        return found.get(where if len(where) <= LONGEST else stored_key(where))
+        return found.get(rest if len(rest) < _SHORT else self._stored_rest(key, rest))
+
+    def _stored_rest(self, key: Any, rest: bytes) -> bytes:
+        """What follows the prefix of ``key`` in the address that is stored for a long one."""
+        (prefix,) = self._prefixes([key])
+        return stored_key(prefix + rest)[len(prefix) :]
 
     def all_of(self, key: Any) -> dict[bytes, bytes]:
-        """All records of a key by their addresses."""
+        """All records of a key, by what follows its prefix in their addresses."""
         found = self._of(key)
         if isinstance(found, int):
             (found,) = self._store.below_many(self._name, self._prefixes([key]))
@@ -84,7 +101,9 @@ class ReadAhead:
             keys = self._next_from(key)
             blocks = self._store.below_many(self._name, self._prefixes(keys), _FEW, _ROWS)
             self._keep(keys[: len(blocks)], blocks)
-            found = self._found[key]
+            if self._on_fetch is not None and len(blocks) > 1:
+                self._on_fetch(keys, blocks)
+            found = blocks[0]
         return found
 
     def _next_from(self, key: Any) -> list[Any]:

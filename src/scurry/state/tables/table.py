@@ -36,6 +36,8 @@ MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
 #: Decoded entries that a table keeps from one micro-batch to the next, unless told otherwise.
 CACHE_ENTRIES = STATE_CACHE.default
 _LONG_FORM = 300
+#: The longest prefix of a key that has no window.
+LONGEST_PREFIX = 4 + _LONG_FORM
 _SPAN = struct.Struct(">QQ")
 _BIAS = 1 << 63
 #: By number of digits: what stands before a whole number in a prefix.

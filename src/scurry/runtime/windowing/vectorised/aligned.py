@@ -148,7 +148,10 @@ class VectorisedAlignedOperator(VectorisedOperator):
         late = latest + self._size - 1 <= self._clock.watermark
         kept = np.flatnonzero(~late)
         if len(kept) < len(starts):
-            self.context.report.count(f"late:{self.spec.uid}", int(whole.columns["n"][late].sum()))
+            dropped = int(whole.columns["n"][late].sum())
+            # records that may go to a side output are not combined
+            self.context.report.count(f"late:{self.spec.uid}", dropped)
+            self.context.report.count(f"late_dropped:{self.spec.uid}", dropped)
         if len(kept):
             codes = self._slices.codes_of_keys(whole.keys)[kept]
             self._add(codes, starts[kept], take(whole.partials, kept))

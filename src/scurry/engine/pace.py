@@ -1,0 +1,42 @@
+"""How many records a micro-batch may read, so that no checkpoint is older than was asked for.
+
+Micro-batches follow one another as fast as they can, and each is a checkpoint. So the checkpoint
+interval does not say when one starts; it says how long one may take. One that takes longer makes
+the next one smaller, in proportion to the time that its records took. The time that a micro-batch
+takes without records cannot be made shorter: if that is most of the interval already, micro-batches
+are not made smaller at all, because the job would only get slower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+#: The share of the interval that must be left for records.
+_LEAST_SHARE = 0.25
+
+
+class Pace:
+    """Adapts the size of micro-batches to an interval in seconds; None is any length."""
+
+    def __init__(self, most: int, interval: float | None) -> None:
+        self._most = most
+        self._interval = interval
+        #: the most records that a micro-batch may read of a source
+        self.limit = most
+
+    def after(self, records: int, seconds: float, phases: Mapping[str, float]) -> int:
+        """The most records that the next micro-batch may read of a source, after one that read
+        ``records`` of one source, at most, and took ``seconds``; ``phases`` are its parts."""
+        if self._interval is None:
+            return self._most
+        working = sum(
+            took for name, took in phases.items() if name.split(" ")[0] in ("ingress", "stage")
+        )
+        left = self._interval - max(0.0, seconds - working)
+        if left < self._interval * _LEAST_SHARE:
+            self.limit = self._most
+        elif working > left:
+            self.limit = max(1, int(records * left / working))
+        elif records >= self.limit and working < left / 2:
+            self.limit = min(self._most, self.limit * 2)
+        return self.limit

@@ -1,0 +1,239 @@
+"""The process of a slot, to which Spark's workers hand the tasks of that slot.
+
+Spark gives a task to whichever Python worker is free, so the functions of a slot would be opened
+in one worker after the other, each with attributes of its own. With Scurry's daemon a slot has one
+process for a whole run of the job instead: slot 0 of every stage, and task 0 of the ingress, are
+there. A Spark worker that is given a task reads the message with which every task begins. If the
+task is of a job of Scurry's, the worker passes that message and its connection to Spark on to the
+process of the slot, and waits until the task is over; data do not pass through it.
+
+The processes are forked by a *nursery*, a child of the daemon that has everything imported and does
+nothing else: a worker may have threads by then, which do not survive a fork. A process ends when
+its functions have been closed, because the run is over, or when it has never had any for a while.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import select
+import shutil
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType
+from typing import NoReturn
+
+from scurry.common.own_directories import is_alive
+from scurry.engine.spark.slot_work import SlotWork
+from scurry.engine.spark.spark_tasks import Task, exactly, execute_task
+
+#: The local property of Spark's jobs that names the run of a job of Scurry's.
+RUN_PROPERTY = "scurryRun"
+#: How often a process that has nothing to do looks whether it should close its functions.
+_LOOK_SECONDS = 0.2
+#: How long a process lives that has never had functions.
+_IDLE_SECONDS = 30.0
+#: With this signal a thread interrupts the task of the main thread.
+_INTERRUPT = signal.SIGUSR2
+
+
+class TaskAbandoned(BaseException):
+    """Spark has killed the worker that had handed a task over."""
+
+
+class Processes:
+    """Finds the processes of slots, and has the nursery make those that are missing.
+
+    ``directory`` holds their sockets; nobody but the owner can enter it.
+    """
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+
+    def run(self, task: Task, run_id: str) -> int:
+        """Have the process of the slot execute ``task``; the exit code of a worker for it."""
+        key = hashlib.blake2b(f"{run_id} {task.partition}".encode(), digest_size=8).hexdigest()
+        with self._connect(os.path.join(self._directory, key)) as process:
+            size = len(task.message).to_bytes(8, "big")
+            socket.send_fds(process, [size], [task.connection.fileno()])
+            process.sendall(task.message)
+            code = process.recv(1)
+        if not code:
+            # the process has died: tell Spark, as a worker that dies does
+            task.connection.shutdown(socket.SHUT_RDWR)
+            return 1
+        return code[0]
+
+    def _connect(self, path: str) -> socket.socket:
+        with suppress(FileNotFoundError, ConnectionRefusedError):
+            return _connected(path)
+        with _connected(_nursery_in(self._directory)) as nursery:
+            nursery.sendall(os.path.basename(path).encode())
+            nursery.shutdown(socket.SHUT_WR)
+            nursery.recv(1)
+        return _connected(path)
+
+
+def start_nursery(
+    directory: str, work: SlotWork, collect_garbage: Callable[[], object]
+) -> Processes:
+    """Fork the nursery, whose processes do ``work``, and ``collect_garbage`` after each task.
+    Called by the daemon, before it has any thread or worker."""
+    listener = _listening(_nursery_in(directory))
+    daemon = os.getpid()
+    if os.fork() == 0:
+        with open(os.devnull) as nothing:
+            os.dup2(nothing.fileno(), 0)
+        _Nursery(directory, listener, daemon, (work, collect_garbage)).serve()
+    listener.close()
+    return Processes(directory)
+
+
+class _Nursery:
+    def __init__(
+        self,
+        directory: str,
+        listener: socket.socket,
+        daemon: int,
+        duties: tuple[SlotWork, Callable[[], object]],
+    ) -> None:
+        self._directory = directory
+        self._listener = listener
+        self._daemon = daemon
+        self._duties = duties
+        self._made: dict[str, int] = {}
+
+    def serve(self) -> NoReturn:
+        """Make processes until the daemon is gone."""
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        signal.signal(signal.SIGHUP, _end)
+        self._listener.settimeout(1.0)
+        try:
+            while os.getppid() == self._daemon:
+                with suppress(TimeoutError, OSError):
+                    self._answer(self._listener.accept()[0])
+        finally:
+            shutil.rmtree(self._directory, ignore_errors=True)
+            os._exit(0)
+
+    def _answer(self, asking: socket.socket) -> None:
+        with asking:
+            asking.settimeout(None)
+            name = asking.recv(100).decode()
+            if name not in self._made or not is_alive(self._made[name]):
+                self._make(name)
+            asking.sendall(b"1")
+
+    def _make(self, name: str) -> None:
+        path = os.path.join(self._directory, name)
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+        with _listening(path) as listener:
+            self._made[name] = os.fork()
+            if self._made[name] == 0:
+                self._listener.close()
+                _SlotProcess(listener, path, os.getppid(), *self._duties).serve()
+
+
+class _SlotProcess:
+    def __init__(
+        self,
+        listener: socket.socket,
+        path: str,
+        nursery: int,
+        work: SlotWork,
+        collect_garbage: Callable[[], object],
+    ) -> None:
+        self._listener = listener
+        self._path = path
+        self._nursery = nursery
+        self._work = work
+        self._collect_garbage = collect_garbage
+        self._serving: socket.socket | None = None
+
+    def serve(self) -> NoReturn:
+        """Execute the tasks that workers hand over, until this slot's functions are closed."""
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGHUP, _end)
+        signal.signal(_INTERRUPT, self._interrupt)
+        try:
+            self._serve()
+        finally:
+            with suppress(OSError):
+                os.unlink(self._path)
+            self._work.end()
+            os._exit(0)
+
+    def _serve(self) -> None:
+        last = time.monotonic()
+        while os.getppid() == self._nursery:
+            ready, _, _ = select.select([self._listener], [], [], _LOOK_SECONDS)
+            if ready:
+                self._take(self._listener.accept()[0])
+                last = time.monotonic()
+            left = self._work.tend()
+            idle = left is None and time.monotonic() - last > _IDLE_SECONDS
+            if left == 0 or idle:
+                return
+
+    def _take(self, worker: socket.socket) -> None:
+        """Execute one task, and tell the worker how it ended."""
+        with worker:
+            size, fds, _, _ = socket.recv_fds(worker, 8, 1)
+            if not fds:
+                return  # the worker was killed
+            message = exactly(worker, int.from_bytes(size, "big"))
+            self._serving = worker
+            threading.Thread(target=self._watch, args=(worker,), daemon=True).start()
+            with socket.socket(fileno=fds[0]) as connection:
+                try:
+                    code = execute_task(connection, message)
+                except TaskAbandoned:
+                    code = 1
+                finally:
+                    self._serving = None
+            with suppress(OSError):
+                worker.sendall(bytes([code]))
+        self._collect_garbage()
+
+    def _watch(self, worker: socket.socket) -> None:
+        """Interrupt the task if the worker is gone before its end."""
+        with suppress(OSError):
+            worker.recv(1)
+        if self._serving is worker:
+            signal.pthread_kill(threading.main_thread().ident or 0, _INTERRUPT)
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        if self._serving is not None:
+            self._serving = None
+            raise TaskAbandoned
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """Spark has told the daemon to shut down."""
+    raise SystemExit
+
+
+def _nursery_in(directory: str) -> str:
+    return os.path.join(directory, "nursery")
+
+
+def _connected(path: str) -> socket.socket:
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        made.connect(path)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def _listening(path: str) -> socket.socket:
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    made.bind(path)
+    made.listen()
+    return made

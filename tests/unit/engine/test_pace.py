@@ -1,0 +1,51 @@
+"""The checkpoint interval bounds how long a micro-batch takes, and delays none."""
+
+from __future__ import annotations
+
+import pytest
+
+from scurry.common import Configuration
+from scurry.common.options import checkpoints, execution
+from scurry.engine.pace import Pace
+
+
+def settle(pace: Pace, most: int, per_record: float, fixed: float) -> list[tuple[int, float]]:
+    """Sizes and durations of micro-batches that always find enough to read."""
+    found, size = [], most
+    for _ in range(12):
+        working = size * per_record
+        found.append((size, fixed + working))
+        size = pace.after(size, fixed + working, {"ingress": working / 3, "stage 1": working / 1.5})
+    return found
+
+
+def test_micro_batches_that_take_too_long_get_smaller() -> None:
+    batches = settle(Pace(500_000, 2.0), 500_000, per_record=0.0001, fixed=0.2)
+    assert batches[0] == (500_000, pytest.approx(50.2))
+    assert all(seconds <= 2.01 for _, seconds in batches[1:])
+    assert all(seconds > 1.0 for _, seconds in batches[1:]), "and not smaller than need be"
+
+
+def test_they_grow_again_when_records_get_cheaper() -> None:
+    pace = Pace(500_000, 2.0)
+    settle(pace, 500_000, per_record=0.001, fixed=0.2)
+    batches = settle(pace, 1_000, per_record=0.000001, fixed=0.2)
+    assert batches[-1][0] == 500_000
+
+
+def test_an_interval_shorter_than_an_empty_micro_batch_changes_nothing() -> None:
+    batches = settle(Pace(500_000, 0.1), 500_000, per_record=0.000001, fixed=0.3)
+    assert {size for size, _ in batches} == {500_000}
+
+
+def test_without_an_interval_sizes_stay() -> None:
+    batches = settle(Pace(1000, None), 1000, per_record=1.0, fixed=0.2)
+    assert {size for size, _ in batches} == {1000}
+
+
+def test_only_an_option_of_its_own_holds_micro_batches_back() -> None:
+    given = Configuration.of({"execution.checkpointing.interval": "15 s"})
+    assert checkpoints.CHECKPOINT_INTERVAL.read(given) == 15_000
+    assert execution.BATCH_INTERVAL.read(given) is None
+    given = Configuration.of({"scurry.batch.min-interval": "2 s"})
+    assert execution.BATCH_INTERVAL.read(given) == 2_000
