@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from scurry.datastream.unstarted import forget
 from scurry.testing.servers import PostgresServer, RabbitMQServer, RedisServer
 
 settings.register_profile(
@@ -31,6 +32,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "tests/servers" in str(item.path):
             item.add_marker(pytest.mark.servers)
             item.add_marker(pytest.mark.xdist_group("servers"))
+
+
+def pytest_sessionfinish() -> None:
+    """Tests build programs that they never start."""
+    forget()
 
 
 def _installed(name: str, there: bool) -> None:

@@ -244,3 +244,37 @@ def test_what_is_not_read_is_not_fetched(tmp_path: Path, monkeypatch: pytest.Mon
     slot.store.prefetch("op", list(range(40)))
     slot.add(range(40), "blind", 1)
     slot.commit()
+
+
+def test_small_maps_that_are_read_ahead_are_those_that_were_written(tmp_path: Path) -> None:
+    """Entries of any type and length, values that change in place, and maps that were written to
+    or cleared before anything of them was read."""
+    slot = Slot(tmp_path / "local", MemoryJournal(tmp_path / "checkpoint"))
+    long = "x" * 600
+    truth: dict[Any, dict[Any, Any]] = {}
+    for key in range(20):
+        truth[key] = {(key, 1.5): [key], long: key, 7: "seven"}
+        slot.scope.key = key
+        slot.map.put_all(copy.deepcopy(truth[key]))
+    slot.commit()
+    slot.store.prefetch("op", list(range(22)))
+    slot.scope.key = 3
+    slot.map.put(7, "other")
+    slot.scope.key = 4
+    slot.map.clear()
+    truth[3][7], truth[4] = "other", {}
+    for key in range(20):
+        slot.scope.key = key
+        if key != 4:
+            assert slot.map.get((key, 1.5)) == [key]
+            slot.map.get((key, 1.5)).append("more")
+            truth[key][(key, 1.5)].append("more")
+        assert slot.map.get(long) == truth[key].get(long)
+        assert slot.map.get("nothing") is None
+    slot.scope.key = 21
+    assert slot.map.is_empty()
+    slot.commit()
+    for key in range(20):
+        slot.scope.key = key
+        assert slot.map.get(long) == truth[key].get(long), "looked up by itself"
+        assert dict(slot.map.items()) == truth[key]

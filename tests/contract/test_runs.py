@@ -122,7 +122,9 @@ def emptied(batch: list[tuple[bytes, bytes | None]]) -> set[bytes]:
 def check_below(table: RunTable, model: dict[bytes, bytes], keys: list[bytes]) -> None:
     """What lies below prefixes, read in several ways."""
     prefixes = list(dict.fromkeys(key[: prefix_length(key)] for key in keys))
-    truth = [{k: r for k, r in model.items() if k[: prefix_length(k)] == p} for p in prefixes]
+    truth = [
+        {k[len(p) :]: r for k, r in model.items() if k[: prefix_length(k)] == p} for p in prefixes
+    ]
     assert table.below(prefixes) == truth
     some = table.below(prefixes, most=2, at_once=3)
     assert 1 <= len(some) <= len(prefixes)

@@ -23,12 +23,15 @@ __all__ = ["kafka_installed", "servers"]
 GROUPS = [
     ["README.md"],
     ["docs/tutorial.md"],
+    ["docs/sql.md"],
     [f"{HOW_TO}spark.md"],
+    [f"{HOW_TO}dataframes.md"],
     [
         *(
             f"{HOW_TO}{name}.md"
             for name in (
                 "micro-batches",
+                "operating",
                 "restart",
                 "change-a-program",
                 "rescale",
@@ -40,6 +43,11 @@ GROUPS = [
         "docs/concepts/functions.md",
     ],
     [f"{HOW_TO}kafka.md"],
+    # these run without a JVM
+    [
+        f"{HOW_TO}{name}.md"
+        for name in ("testing", "batches", "from-flink", "from-structured-streaming")
+    ],
     [
         f"docs/concepts/{name}.md"
         for name in ("values", "state", "time", "windows", "failure", "timers")
@@ -131,7 +139,7 @@ def test_all_pages_with_examples_are_run() -> None:
 
 
 def test_the_readme_and_the_tutorial_have_examples_with_output() -> None:
-    assert [bool(example.output) for example in examples("README.md")] == [True]
+    assert [bool(example.output) for example in examples("README.md")] == [True, True]
     assert all(example.output for example in examples("docs/tutorial.md"))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from itertools import chain, repeat
 from typing import Any
 
@@ -16,7 +16,8 @@ from tests.fuzz.steps import Run
 from tests.fuzz.streams import Stream
 
 from scurry.common import Configuration
-from scurry.common.errors import StateError
+from scurry.common.errors import LeaseLostError, StateError
+from scurry.compile.job import CompiledJob
 from scurry.datastream import StreamExecutionEnvironment
 from scurry.testing import ListSink, LocalJob
 
@@ -51,7 +52,9 @@ def check_on_spark(cases: Iterable[Case], run: Run) -> None:
 
 def drive(env: StreamExecutionEnvironment, run: Run) -> None:
     """Run the environment's program to its end, with the troubles that ``run`` names."""
-    with LocalJob(env._compile(None)) as job:
+    compiled = env._compile(None)
+    with ExitStack() as drivers:
+        job = drivers.enter_context(LocalJob(compiled))
         for size in _sizes(run):
             if job.done:
                 break
@@ -59,18 +62,33 @@ def drive(env: StreamExecutionEnvironment, run: Run) -> None:
             job.clock += run.tick
             if number in run.restart:
                 job.restart(lose_local_state=number % 2 == 0)
+            if number in run.takeover:
+                job = drivers.enter_context(_taken_over(job, compiled, size))
             if number in run.rescale:
                 other = env.set_parallelism(run.rescale[number])._compile(None)
                 # refused where an operator with state would run in another stage than before
                 with suppress(StateError, ValueError):
                     if number in run.crash:
                         job.crash_and_rescale_step(other, size)
+                        compiled = other
                         continue
                     job.rescale(other)
+                    compiled = other
             if not (job.crash_step if number in run.crash else job.step)(size):
                 break
         assert job.done
     env.close()
+
+
+def _taken_over(sleeper: LocalJob, compiled: CompiledJob, size: int) -> LocalJob:
+    """Another driver takes over from one that has planned a micro-batch; that one wakes up."""
+    sleeper.plan_step(size)
+    job = LocalJob(compiled, sleeper.clock, after=sleeper)
+    try:
+        sleeper.step(size)
+    except LeaseLostError:
+        return job
+    raise AssertionError("a driver without the lease went on")
 
 
 def _sizes(run: Run) -> Iterator[int]:

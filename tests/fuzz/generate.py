@@ -215,6 +215,7 @@ runs = st.builds(
     crash=st.lists(batches, max_size=2).map(tuple),
     restart=st.lists(batches, max_size=2).map(tuple),
     rescale=st.dictionaries(batches, st.integers(1, 4), max_size=2),
+    takeover=st.lists(batches, max_size=2).map(tuple),
     tick=st.sampled_from([0, 0, 10, 60]),
     settings=settings,
 )

@@ -46,6 +46,8 @@ class Run:
     crash: tuple[int, ...] = ()
     restart: tuple[int, ...] = ()
     rescale: Mapping[int, int] = field(default_factory=dict)
+    #: micro-batches in which another driver takes over; the one before wakes up and has to give up
+    takeover: tuple[int, ...] = ()
     #: milliseconds of processing time between micro-batches
     tick: int = 0
     settings: Mapping[str, str] = field(default_factory=dict)

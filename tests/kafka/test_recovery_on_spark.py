@@ -1,5 +1,5 @@
-"""Kafka -> keyed job -> Kafka, Postgres and files on Spark, through kills of driver and workers and
-through outages of both servers: every input is accounted for once in each output.
+"""Kafka -> keyed job -> Kafka, Postgres and files on Spark, through kills and pauses of the driver,
+kills of workers and outages of both servers: every input is accounted for once in each output.
 
 This is the short form of ``make soak-sinks``.
 """
@@ -10,11 +10,20 @@ import random
 from pathlib import Path
 
 import pytest
-from tests.faults.sinks_soak import ENDING, SPARING, Account, outages_of, plan, sinks_round
+from tests.faults.sinks_soak import (
+    ENDING,
+    PAUSING,
+    SPARING,
+    Account,
+    outages_of,
+    plan,
+    sinks_round,
+)
 
 LIVES = [
     ("local[2,4]", ["worker", "driver kafka-transaction"]),
     ("local[2]", ["driver postgres-transaction"]),
+    ("local[2]", ["pause postgres-transaction"]),
 ]
 OUTAGE_SECONDS = 5.0
 
@@ -26,7 +35,7 @@ def test_nothing_is_lost_or_doubled_in_any_sink(
     with sinks_round(tmp_path / "job") as job:
         job.run(LIVES, random.Random(5), outages=outages_of(OUTAGE_SECONDS))
     tally = job.tally
-    assert tally.line == "kills=3 lost=0 duplicated=0"
+    assert tally.line == "kills=4 lost=0 duplicated=0"
     assert tally.sinks == {name: Account(0, 0) for name in ("Kafka", "Postgres", "files")}
     assert tally.events > 1000
     for recovery in tally.outages.values():
@@ -37,8 +46,9 @@ def test_nothing_is_lost_or_doubled_in_any_sink(
 
 
 def test_every_kind_of_kill_has_its_turn() -> None:
-    lives = plan(50, random.Random(1))
+    lives = plan(60, random.Random(1))
     kinds = [kind for _, kinds in lives for kind in kinds]
-    assert len(kinds) == 50
-    assert set(kinds) == {*ENDING, *SPARING}
-    assert all(kinds[-1] in ENDING and not {*kinds[:-1]} & {*ENDING} for _, kinds in lives)
+    last = {*ENDING, *PAUSING}
+    assert len(kinds) == 60
+    assert set(kinds) == {*last, *SPARING}
+    assert all(kinds[-1] in last and not {*kinds[:-1]} & last for _, kinds in lives)

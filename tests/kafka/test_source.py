@@ -402,6 +402,8 @@ def test_a_micro_batch_keeps_to_its_limits(topics: Topics) -> None:
             sizes.append(len(sink.values) - before)
             lag = next(v for k, v in job.planner.gauges().items() if k.startswith("lag:"))
             assert lag == 400 - len(sink.values)
+            (kafka,) = [o for o in job.job_metrics.operators if o.kind == "source"]
+            assert kafka.pending_records == lag
     assert sum(sizes) == 400
     assert max(sizes) <= 52
     limited = builder(topics).set_topics(topic).set_max_records_per_batch(10).build()

@@ -113,7 +113,6 @@ LINES: list[list[Callable[[], Any]]] = [
     [lambda: None],
     [lambda: "a", lambda: np.str_("a"), lambda: Text("a"), lambda: Word.A, lambda: Folded("a")],
     [lambda: "A", lambda: Folded("A")],
-    [lambda: "\udc80"],
     [lambda: b"a", lambda: np.bytes_(b"a")],
     [lambda: Colour.RED],
     [lambda: Colour.BLUE],

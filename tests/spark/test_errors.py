@@ -63,7 +63,7 @@ def test_a_process_function_that_returns_no_iterable() -> None:
     error = failing(
         lambda env: env.from_collection([1]).key_by(lambda e: e).process(ReturnsNumber())
     )
-    assert "yield the results, or return a list" in error.exception
+    assert "ReturnsNumber returned 5 (int); it must yield its results" in error.exception
 
 
 def test_a_flat_map_that_returns_no_iterable() -> None:

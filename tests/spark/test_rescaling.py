@@ -138,15 +138,15 @@ def test_two_slots_become_three_and_then_one(tmp_path: Path, runs_above: int) ->
         run(tmp_path, parallelism, batches, runs_above=runs_above)
         for parallelism, batches in ((2, 3), (3, 3), (1, None))
     ]
-    assert any(tmp_path.glob("ck/generation-2/runs/*/*.keys")) == (runs_above == 0)
-    assert any(tmp_path.glob("ck/generation-2/log/*/*"))
+    assert any(tmp_path.glob("ck/generation-3/runs/*/*.keys")) == (runs_above == 0)
+    assert any(tmp_path.glob("ck/generation-3/log/*/*"))
     numbers = [number for batches in runs for number in batches]
     assert numbers == list(range(len(numbers)))
     assert results(tmp_path) == expected()
     # of the generations before nothing is left
-    kept = sorted(place.name for place in (tmp_path / "ck").iterdir())
-    assert kept == ["generation-2", "job.json"]
-    assert not (tmp_path / "ck" / "generation-2" / "state").exists()
+    kept = {place.name for place in (tmp_path / "ck").iterdir()}
+    assert kept - {"status.json"} == {"driver-3", "generation-3", "job.json", "leases"}
+    assert not (tmp_path / "ck" / "generation-3" / "state").exists()
     # a finished job can be started again, with yet another parallelism, and has nothing to do
     assert run(tmp_path, 2) == []
     assert run(tmp_path, 3) == []

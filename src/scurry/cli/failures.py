@@ -32,6 +32,9 @@ def readable_failures(script: Path | None = None, *, full: bool = False) -> Iter
         sys.exit(128 + signal.SIGINT)
     except Exception as error:
         from scurry.common.errors import ScurryError
+        from scurry.datastream.unstarted import forget
+
+        forget()
 
         if isinstance(error, ScurryError) and not full:
             _print_panel(type(error).__name__, str(error), _location(error, script))

@@ -9,9 +9,12 @@ from __future__ import annotations
 import click
 
 from scurry import __version__
+from scurry.cli.checkpoint import checkpoint
 from scurry.cli.demo import demo
 from scurry.cli.doctor import doctor
+from scurry.cli.jobs import status
 from scurry.cli.run import run
+from scurry.cli.sql import sql
 from scurry.cli.warm_up import warm_up
 
 
@@ -22,7 +25,10 @@ def main() -> None:
 
 
 main.add_command(run)
+main.add_command(sql)
 main.add_command(demo)
+main.add_command(status)
+main.add_command(checkpoint)
 main.add_command(doctor)
 main.add_command(warm_up)
 

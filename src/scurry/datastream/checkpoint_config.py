@@ -50,7 +50,9 @@ class CheckpointConfig:
         return -1 if interval is None else interval
 
     def set_checkpoint_interval(self, checkpoint_interval: int) -> CheckpointConfig:
-        """Start a micro-batch every so many milliseconds, and not more often."""
+        """Bound how old a checkpoint may get, in milliseconds: a micro-batch that takes longer
+        makes the next one smaller. What holds micro-batches back is
+        ``scurry.batch.min-interval``."""
         return self._set_number(checkpoints.CHECKPOINT_INTERVAL, checkpoint_interval)
 
     def set_checkpoint_storage(self, storage: CheckpointStorage) -> CheckpointConfig:

@@ -37,9 +37,9 @@ class JobSettings:
         return CheckpointConfig(self._configuration)
 
     def enable_checkpointing(self: E, interval: int, mode: CheckpointingMode | None = None) -> E:
-        """Take a checkpoint every ``interval`` milliseconds. In Scurry every micro-batch is one, so
-        this sets how often a micro-batch starts at the least; where it is stored is
-        ``execution.checkpointing.dir``."""
+        """Take a checkpoint every ``interval`` milliseconds, at the least. In Scurry every
+        micro-batch is one and they follow one another at once, so this bounds how long one may
+        take and delays none; where it is stored is ``execution.checkpointing.dir``."""
         config = self.get_checkpoint_config().set_checkpoint_interval(interval)
         if mode is not None:
             config.set_checkpointing_mode(mode)

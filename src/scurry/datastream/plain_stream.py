@@ -13,6 +13,7 @@ from scurry.common.typeinfo import Types
 from scurry.common.watermark_strategy import WatermarkStrategy
 from scurry.connectors.memory import CollectSink, PrintSink
 from scurry.datastream.closeable import CloseableIterator
+from scurry.datastream.missing_methods import missing_method
 from scurry.datastream.step import Step, StreamStep
 from scurry.datastream.transformation import Transformation, caller
 from scurry.functions import (
@@ -33,6 +34,7 @@ from scurry.state.states import MapStateDescriptor
 from scurry.windowing.assigners import WindowAssigner
 
 if TYPE_CHECKING:
+    from scurry.connectors.data_frames.frames import DataFrame
     from scurry.datastream.broadcast_stream import BroadcastConnectedStream, BroadcastStream
     from scurry.datastream.cached_stream import CachedDataStream
     from scurry.datastream.connected_streams import ConnectedStreams
@@ -64,6 +66,14 @@ class DataStreamSink(Step):
 
 class DataStream(StreamStep):
     """A stream of elements."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Called for a name that does not exist: says what was probably meant."""
+            if name.startswith("_"):
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            raise missing_method(self, name)
 
     def on_error(self: S, policy: str) -> S:
         """What happens to an element on which this operator's function raises: ``"fail"`` ends the
@@ -356,6 +366,32 @@ class DataStream(StreamStep):
         ``(a,1)`` for a tuple and ``+I[a,1]`` for a row, and as Python does elsewhere."""
         return self.sink_to(PrintSink(sink_identifier or "")).name("Print to Std. Out")
 
+    def foreach_batch(
+        self, function: Callable[[DataFrame, int], object], schema: Any = None
+    ) -> DataStreamSink:
+        """Call ``function(df, batch_id)`` on the driver with a Spark DataFrame of the elements of
+        each micro-batch that has some.
+
+        As in Structured Streaming the function may be called again after a crash, with the same
+        elements and the same number. ``schema`` says which columns there are, as a ``StructType``,
+        a text such as ``"user string, total double"`` or a type; without it the type of the stream
+        does."""
+        from scurry.datastream.data_frames import foreach_batch_sink
+
+        return self.sink_to(foreach_batch_sink(self, function, schema)).name("For Each Batch")
+
+    def to_data_frame(self, directory: str | None = None, schema: Any = None) -> DataFrame:
+        """This stream as a Spark DataFrame; ``schema`` is that of :meth:`foreach_batch`.
+
+        Without a directory the program is run now, to its end, and the DataFrame is static. With
+        one, the stream ends in Parquet files there, written when the program is executed, and the
+        DataFrame is a streaming one that reads them, each once."""
+        from scurry.datastream.data_frames import run_to_data_frame, streaming_data_frame
+
+        if directory is None:
+            return run_to_data_frame(self, schema)
+        return streaming_data_frame(self, schema, directory)
+
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
     ) -> Union[CloseableIterator, list[Any]]:  # noqa: UP007
@@ -365,7 +401,7 @@ class DataStream(StreamStep):
         end = self.sink_to(sink).name("Collect")
         try:
             sink.attach()
-            client = self._environment.execute_async(job_execution_name or "Collect")
+            client = self._environment.start(job_execution_name or "Collect")
         finally:
             self._environment.remove_sink(end._transformation)
         found = CloseableIterator(sink.results(client.result), client)

@@ -42,6 +42,7 @@ class Step:
     ) -> None:
         self._environment = environment
         self._transformation = transformation
+        environment.add_step(transformation)
 
     def name(self: S, name: str) -> S:
         """Give the operator a name for people: in ``explain()``, metrics and errors."""

@@ -9,9 +9,11 @@ Flink's, plus a few of Scurry's own (:mod:`scurry.common.options`).
 from __future__ import annotations
 
 import json
+import logging
 import os
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from scurry.common.configuration import Configuration
 from scurry.common.errors import ProgramError, TypeMismatchError
@@ -28,8 +30,10 @@ from scurry.common.watermark_strategy import WatermarkStrategy
 from scurry.compile.explain import describe_plan, explain
 from scurry.compile.job import CompiledJob, Settings, compile_job
 from scurry.connectors.collection import CollectionSource
+from scurry.datastream import unstarted
 from scurry.datastream.cached_stream import CachedDataStream, StreamCache
 from scurry.datastream.checkpointing_mode import mode_of
+from scurry.datastream.data_frames import source_of
 from scurry.datastream.execution_mode import RuntimeExecutionMode
 from scurry.datastream.job_settings import JobSettings
 from scurry.datastream.plain_stream import DataStream
@@ -40,6 +44,11 @@ from scurry.plan import nodes
 from scurry.plan.graph import Graph
 from scurry.runtime.conform import as_elements
 from scurry.state.backends import StateSettings
+
+if TYPE_CHECKING:
+    from scurry.connectors.data_frames.frames import DataFrame
+
+_log = logging.getLogger("scurry.program")
 
 
 class StreamExecutionEnvironment(JobSettings):
@@ -55,6 +64,8 @@ class StreamExecutionEnvironment(JobSettings):
         self._config = ExecutionConfig(self._configuration)
         self._slot_sharing_groups = {}
         self._sinks: list[Transformation] = []
+        #: the steps of this program of which no job was made yet
+        self._steps: dict[Transformation, None] = {}
         self._caches: list[StreamCache] = []
         self._on_progress: Callable[[Any], None] | None = None
         self._restart_strategy: RestartStrategyConfiguration = RestartStrategies.fall_back_restart()
@@ -178,6 +189,22 @@ class StreamExecutionEnvironment(JobSettings):
         timed._transformation.fields["of_source"] = True
         return timed
 
+    def from_data_frame(
+        self,
+        data_frame: DataFrame,
+        watermark_strategy: WatermarkStrategy | None = None,
+        source_name: str | None = None,
+        *,
+        available_now: bool = False,
+    ) -> DataStream:
+        """A stream of the rows of a Spark DataFrame, in its order, each exactly once.
+
+        A streaming DataFrame is read as long as the job runs, or with ``available_now`` until all
+        that was there at the start has come. Its rows land in the job's checkpoint on their way;
+        see ``docs/howto/dataframes.md``."""
+        source = source_of(data_frame, available_now)
+        return self.from_source(source, watermark_strategy, source_name or "DataFrame")
+
     def add_source(
         self,
         source_func: Any,
@@ -220,14 +247,21 @@ class StreamExecutionEnvironment(JobSettings):
         self._caches.append(found._cache)
         return found
 
+    def add_step(self, step: Transformation) -> None:
+        """A stream or a sink was made."""
+        self._steps[step] = None
+
     def add_sink(self, step: Transformation) -> None:
         """A stream has ended in a sink."""
         self._sinks.append(step)
+        unstarted.built(self, step)
 
     def remove_sink(self, step: Transformation) -> None:
         """Take a sink out of the program."""
         if step in self._sinks:
             self._sinks.remove(step)
+        if not self._sinks:
+            unstarted.used(self)
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
         """Run the program to its end; for unbounded sources that is until it is interrupted.
@@ -242,6 +276,25 @@ class StreamExecutionEnvironment(JobSettings):
 
     def execute_async(self, job_name: str | None = None) -> JobClient:
         """Start the program and return at once."""
+        self._tell_of_dead_ends()
+        return self.start(job_name)
+
+    def _tell_of_dead_ends(self) -> None:
+        """Name streams that lead to no sink: Scurry, unlike Flink, does not run them."""
+        reached = self._reached()
+        read = {source for step in self._steps for source in step.inputs}
+        for step in self._steps:
+            if self._sinks and step not in reached and step not in read:
+                _log.warning(
+                    "%r (%s) leads to no sink, so it is not run: end it with sink_to(...) or "
+                    "print(); if only its effects matter, with "
+                    "sink_to(scurry.connectors.memory.DiscardingSink()).",
+                    *(step.name, step.location),
+                )
+        self._steps = {}
+
+    def start(self, job_name: str | None = None) -> JobClient:
+        """Start what leads to a sink, whatever else there is."""
         # PySpark is imported only when something really runs
         from scurry.engine.spark.launch import launch
 
@@ -253,6 +306,32 @@ class StreamExecutionEnvironment(JobSettings):
         for cache in unwritten:
             cache.written_by(client)
         return client
+
+    def execute_steps(
+        self, steps: Sequence[Transformation], job_name: str, parallelism: int | None = None
+    ) -> JobClient:
+        """Start a job of just these sinks, whatever else the program has built; what it has built
+        waits for its own ``execute``."""
+        with self._only(steps, parallelism):
+            return self.execute_async(job_name)
+
+    def describe_steps(self, steps: Sequence[Transformation]) -> str:
+        """The program that ends in just these sinks, as JSON."""
+        with self._only(steps, None):
+            return self.get_execution_plan()
+
+    @contextmanager
+    def _only(self, steps: Sequence[Transformation], parallelism: int | None) -> Iterator[None]:
+        others, degree = self._sinks, self._config.get_parallelism()
+        self._sinks = list(steps)
+        if parallelism is not None:
+            self._config.set_parallelism(parallelism)
+        try:
+            yield
+        finally:
+            self._sinks = others
+            if parallelism is not None:
+                self._config.set_parallelism(degree)
 
     def _told(self) -> Callable[[Any], None] | None:
         """Whoever wants to know how far a job is."""
@@ -277,6 +356,7 @@ class StreamExecutionEnvironment(JobSettings):
     def _compile(
         self, job_name: str | None, more_sinks: Sequence[Transformation] = ()
     ) -> CompiledJob:
+        unstarted.used(self)
         check_keys(self._configuration)
         self._check_slot_sharing_groups()
         name = self._name_of(job_name)
@@ -353,7 +433,8 @@ class StreamExecutionEnvironment(JobSettings):
 
     def close(self) -> None:
         """Forget everything that was built and not run, and what streams keep."""
-        self._sinks = []
+        self._sinks, self._steps = [], {}
+        unstarted.used(self)
         for cache in self._caches:
             cache.invalidate()
         self._caches = []

@@ -6,8 +6,8 @@ committed by the same protocol (:mod:`scurry.engine.protocol`), into a checkpoin
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-import pickle
 import tempfile
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,20 +16,25 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
-
-import cloudpickle
+from urllib.parse import quote
 
 from scurry.checkpoint.claims import claim_state
 from scurry.checkpoint.epochs import Epoch
+from scurry.checkpoint.lease import World, claim
+from scurry.checkpoint.lease_files import LeaseFiles, MemoryLeaseFiles
 from scurry.checkpoint.ledger import standing_of
+from scurry.common.job_metrics import JobMetrics
 from scurry.compile.job import CompiledJob
 from scurry.datastream.data_stream import DataStream
 from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
 from scurry.engine.job import Job
+from scurry.engine.pace import Pace
 from scurry.engine.planner import BatchPlanner
 from scurry.engine.progress import Progress
-from scurry.engine.protocol import CommitProtocol
+from scurry.engine.protocol import CommitProtocol, Outrun
+from scurry.engine.snapshot import take_snapshot
 from scurry.engine.standing import carry_over
+from scurry.engine.unpicklable import pickled
 from scurry.runtime.envelope import Envelope
 from scurry.runtime.host import SlotHost
 from scurry.runtime.ingress import IngressTask
@@ -42,31 +47,49 @@ from scurry.testing.local_checkpoint import MemoryCheckpoint, Place
 from scurry.testing.sinks import ListSink
 
 _PLENTY = 1 << 40
+#: Where every process but the own one has died.
+_RUTHLESS = World(beginning=lambda pid: uuid.uuid4().hex)
 
 
 class LocalJob:
     """A compiled job, run micro-batch by micro-batch in this process.
 
     ``clock`` is processing time in milliseconds; it stands still unless changed between batches.
+    With ``after`` this is another driver on the checkpoint of that job, which it takes for dead.
     """
 
-    def __init__(self, job: CompiledJob, clock: int = 0) -> None:
+    def __init__(self, job: CompiledJob, clock: int = 0, after: LocalJob | None = None) -> None:
         self.clock = clock
-        self.checkpoint = MemoryCheckpoint()
-        self._checkpoint_id = uuid.uuid4().hex
+        self.checkpoint: MemoryCheckpoint
+        self.checkpoint = MemoryCheckpoint() if after is None else after.checkpoint.after()
+        self._checkpoint_id: str = uuid.uuid4().hex if after is None else after._checkpoint_id
+        self._leases: LeaseFiles = MemoryLeaseFiles() if after is None else after._leases
+        self.lease = claim(self._leases, "The local checkpoint", job.spec.name, world=_RUTHLESS)
         self._stores: dict[Place, Store] = {}
         self._hosts: dict[Place, SlotHost] = {}
         self._ingress: dict[int, IngressTask] = {}
         self._progress = Progress()
-        self._begin(job.runnable)
         self._directory = tempfile.TemporaryDirectory(prefix="scurry-local-")
+        try:
+            self._begin(job.runnable)
+        except BaseException:
+            self._directory.cleanup()
+            raise
 
     def _begin(self, job: Job) -> None:
         """Start ``job`` from what is durable."""
         self._job = job
-        self._content = cloudpickle.dumps(replace(job.spec, run_id="local"))
-        self._protocol = CommitProtocol(job, self.checkpoint, self._progress, _PLENTY)
-        self._protocol.start(self._checkpoint_id, "the local checkpoint")
+        job.take_rooms(lambda uid: Path(self._directory.name) / "rooms" / quote(uid, safe=""))
+        self._program = pickled(replace(job.spec, run_id="local"))
+        while True:
+            self._protocol = CommitProtocol(
+                job, self.checkpoint, self._progress, Pace(_PLENTY, None), self.lease
+            )
+            try:
+                self._protocol.start(self._checkpoint_id, "the local checkpoint")
+                return
+            except Outrun:
+                self.checkpoint.take_over()
 
     def __enter__(self) -> LocalJob:
         return self
@@ -189,9 +212,9 @@ class LocalJob:
         self._begin(job)
 
     def restart(self, lose_local_state: bool = False) -> None:
-        """Throw away all that workers hold in memory, and if told so their local stores."""
-        self._ingress.clear()
-        self._hosts.clear()
+        """Throw away all that workers hold in memory, and if told so their local stores; functions
+        are closed."""
+        self._close_functions()
         if lose_local_state:
             for store in self._stores.values():
                 store.reset()
@@ -204,6 +227,11 @@ class LocalJob:
     def metrics(self) -> dict[str, dict[str, Any]]:
         """What functions counted and measured, as ``JobClient.get_metrics`` gives it."""
         return self._progress.metrics.by_operator(self._job.spec.operators)
+
+    @property
+    def job_metrics(self) -> JobMetrics:
+        """All metrics, as ``JobClient.get_job_metrics`` gives them."""
+        return take_snapshot(self._progress, self._job)
 
     def state(self, uid: str, name: str) -> dict[Any, Any]:
         """All keys and values of a state, as of the last micro-batch."""
@@ -218,7 +246,10 @@ class LocalJob:
         envelopes: list[Envelope] = []
         for plan in self.checkpoint.tasks_of_plan(self.batch):
             task = self._ingress.get(plan.task)
-            if task is None or task.stale(plan):
+            if task is not None and task.stale(plan):
+                task.close()
+                task = None
+            if task is None:
                 task = self._ingress[plan.task] = IngressTask(self._load(), plan.task)
             envelopes.extend(task.run(plan))
         for stage in range(1, len(self._job.spec.stages) + 1):
@@ -226,7 +257,7 @@ class LocalJob:
         return envelopes
 
     def _load(self) -> JobSpec:
-        job: JobSpec = pickle.loads(self._content)
+        job: JobSpec = self._program.load()[0]
         return job
 
     def _run_stage(self, stage: int, envelopes: list[Envelope]) -> Iterator[Envelope]:
@@ -248,8 +279,18 @@ class LocalJob:
             self._hosts[place] = SlotHost(job, stage, slot, store)
         return self._hosts[place]
 
+    def _close_functions(self) -> None:
+        """Close all instances of functions; what they raise after a failure is of no interest."""
+        tasks: list[IngressTask | SlotHost] = [*self._ingress.values(), *self._hosts.values()]
+        for task in tasks:
+            with contextlib.suppress(Exception):
+                task.close()
+        self._ingress.clear()
+        self._hosts.clear()
+
     def close(self) -> None:
-        """Release files, and let the sinks know that the job has ended."""
+        """Close functions, release files, and let the sinks know that the job has ended."""
+        self._close_functions()
         self._protocol.close()
         for store in self._stores.values():
             store.close()

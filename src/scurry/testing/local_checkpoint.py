@@ -32,6 +32,9 @@ class MemoryCheckpoint:
         self._epochs: dict[int, bytes] = {}
         #: for each planned micro-batch, what its tasks read, and where the sources stand after it
         self._plans: dict[int, tuple[list[bytes], bytes]] = {}
+        #: that of the driver before, and its last plan when it was taken over
+        self._before: MemoryCheckpoint | None = None
+        self._cut = -1
 
     def last_epoch(self) -> Epoch | None:
         return None if self._last < 0 else decode_epoch(self._epochs[self._last])
@@ -54,6 +57,32 @@ class MemoryCheckpoint:
 
     def drop_plans_after(self, batch: int) -> None:
         self._plans = {at: plan for at, plan in self._plans.items() if at <= batch + 1}
+
+    @property
+    def _last_plan(self) -> int:
+        return max(self._last, *self._plans, -1)
+
+    def after(self) -> MemoryCheckpoint:
+        """The checkpoint of a driver that takes over from this one's, which may go on."""
+        made = MemoryCheckpoint()
+        made._before = self
+        made.take_over()
+        return made
+
+    def take_over(self) -> None:
+        """Begin with what the driver before has left, as it is now."""
+        before = self._before
+        assert before is not None
+        self._cut, self._last = before._last_plan, before._last
+        self._epochs, self._plans = dict(before._epochs), dict(before._plans)
+        self._durable = _copies(before._durable)
+        self.roll_back()
+
+    def outrun(self) -> bool:
+        return self._before is not None and self._before._last_plan > self._cut
+
+    def settle(self) -> None:
+        self._before = None
 
     def journal(self, place: Place) -> MemoryJournal:
         """The journal of a slot."""

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import pickle
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import cloudpickle
 import numpy as np
 
 from scurry.common.errors import ProgramError
 from scurry.common.keys import freeze
+from scurry.common.pickling import dumps_program
 from scurry.compile.choose_operators import MakeOperator, choose_operator
 from scurry.datastream.data_stream import DataStream
 from scurry.datastream.transformation import freeze as freeze_steps
@@ -80,7 +81,7 @@ class OperatorHarness:
         dead_letters: bool = False,
     ) -> None:
         self._dead_letters = dead_letters
-        self._make = cloudpickle.dumps(make)
+        self._make, _ = dumps_program(make)
         self._name = name
         self._select = key_selector
         self._max_parallelism = max_parallelism
@@ -99,7 +100,7 @@ class OperatorHarness:
         spec = OperatorSpec(
             uid=_UID,
             name=self._name,
-            make=cloudpickle.loads(self._make),
+            make=pickle.loads(self._make),
             dead_letters=self._dead_letters,
         )
         self._operator = spec.make(spec)

@@ -395,7 +395,7 @@ def test_a_failing_function_is_told_with_its_window_or_element(trigger: Any) -> 
 def test_wrong_answers_of_functions_and_triggers() -> None:
     with pytest.raises(FunctionError, match=r"Lost.on_element returned None; a trigger returns"):
         collect_local(keyed().window(TEN).trigger(Lost(1)).process(Process()))
-    with pytest.raises(FunctionError, match=r"NotIterable returned something .* yield the results"):
+    with pytest.raises(FunctionError, match=r"NotIterable returned 5 \(int\); it must yield"):
         collect_local(keyed().window(TEN).process(NotIterable()))
     gaps = EventTimeSessionWindows.with_dynamic_gap(lambda element: -1)
     with pytest.raises(FunctionError, match=r"session gap of \('a', 1\) is -1"):

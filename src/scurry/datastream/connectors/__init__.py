@@ -38,6 +38,7 @@ _ELSEWHERE = {
     "jdbc": ("JdbcConnectionOptions", "JdbcExecutionOptions", "JdbcSink"),
     "kafka": ("FlinkKafkaConsumer", "FlinkKafkaProducer", "KafkaSource", "Semantic"),
     "number_seq": ("NumberSequenceSource",),
+    "pulsar": ("PulsarSource", "PulsarSourceBuilder", "StartCursor", "StopCursor"),
     "rabbitmq": ("RMQConnectionConfig", "RMQSink", "RMQSource"),
 }
 _MODULES = {name: module for module, names in _ELSEWHERE.items() for name in names}

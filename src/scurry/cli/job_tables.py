@@ -1,0 +1,170 @@
+"""What ``scurry status`` prints: one job with its operators, or a list of jobs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+import click
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from scurry.cli.shown import plain, size_in_words, span_in_words
+from scurry.common.job_metrics import OperatorMetrics
+from scurry.engine.status import RunningStatus, listed_jobs, status_of
+from scurry.runtime.batch import MAX_WATERMARK
+
+_NOBODY = (
+    "No job of yours is running on this machine. Give the checkpoint directory of a job to see how "
+    "it was doing last: scurry status DIRECTORY"
+)
+
+
+def show_jobs(job: str | None, as_json: bool) -> None:
+    """Print the jobs that ``job`` names, or all there are."""
+    found = _find(job)
+    if as_json:
+        shown = [{**msgspec.to_builtins(each), "signs": each.signs} for each in found]
+        click.echo(msgspec.json.format(msgspec.json.encode(shown)).decode())
+        return
+    console = Console(highlight=False, markup=False)
+    if not found:
+        console.print(_NOBODY)
+    elif len(found) == 1:
+        _show_job(console, found[0])
+    else:
+        _show_list(console, found)
+
+
+def _find(job: str | None) -> list[RunningStatus]:
+    listed = listed_jobs()
+    if job is None:
+        return listed
+    in_directory = status_of(job)
+    if in_directory is not None:
+        return [in_directory]
+    named = [each for each in listed if each.metrics.job_id.startswith(job)]
+    named = named or [each for each in listed if job.lower() in each.metrics.name.lower()]
+    if not named:
+        raise click.ClickException(
+            f"{job!r} is neither a directory in which a job has left its status, nor the id or a "
+            "part of the name of a job of yours on this machine. `scurry status` lists those; "
+            "`scurry checkpoint show DIRECTORY` says what a checkpoint holds."
+        )
+    return named
+
+
+def _show_list(console: Console, found: Sequence[RunningStatus]) -> None:
+    table = _table(("job", ""), ("id", ""), ("state", ""), ("up", "r"), ("batch", "r"))
+    for title in ("in/s", "lag", "restarts", "state bytes"):
+        table.add_column(title, justify="right")
+    table.add_column("directory", overflow="fold")
+    for each in found:
+        metrics = each.metrics
+        read = sum(o.num_records_in_per_second for o in metrics.operators if o.kind == "source")
+        table.add_row(
+            *(plain(metrics.name), metrics.job_id[:8], each.signs, _up(each)),
+            *(str(metrics.last_completed_checkpoint_id), f"{read:,.0f}", _worst_lag(each)),
+            str(metrics.num_restarts),
+            size_in_words(sum(o.state_bytes for o in metrics.operators)),
+            plain(each.directory),
+        )
+    console.print(table)
+
+
+def _show_job(console: Console, status: RunningStatus) -> None:
+    metrics = status.metrics
+    console.print(f"{plain(metrics.name)}  ({metrics.job_id[:8]})  {status.signs}", style="bold")
+    for line in _facts(status):
+        console.print(line, soft_wrap=True)
+    table = _table(("stage", "r"), ("operator", ""), ("in", "r"), ("out", "r"), ("in/s", "r"))
+    for title in ("out/s", "watermark", "lag", "busy", "idle", "waiting", "state", "notes"):
+        table.add_column(title, justify="left" if title == "notes" else "right")
+    for operator in metrics.operators:
+        table.add_row(*_row(operator))
+    console.print(table)
+
+
+def _facts(status: RunningStatus) -> Iterable[str]:
+    metrics = status.metrics
+    yield (
+        f"process {status.pid} on {plain(status.host)}, up {_up(status)}, parallelism "
+        f"{metrics.parallelism}, seen {span_in_words(time.time() - status.written)} ago"
+    )
+    parts = ", ".join(f"{name} {ms:.0f}" for name, ms in metrics.checkpoint_parts.items())
+    yield (
+        f"micro-batch {metrics.last_completed_checkpoint_id} took "
+        f"{metrics.last_micro_batch_duration:,.0f} ms; its checkpoint "
+        f"{metrics.last_checkpoint_duration:,.0f} ms ({parts}), "
+        f"{size_in_words(metrics.last_checkpoint_size)} written"
+    )
+    if metrics.num_restarts:
+        failure = plain(metrics.last_failure).splitlines() or [""]
+        yield f"restarted {metrics.num_restarts} times, the last time after: {failure[0]}"
+    yield from (plain(str(wait)) for wait in metrics.waiting)
+    if status.prometheus:
+        yield f"Prometheus: {plain(status.prometheus)}"
+    yield f"directory: {plain(status.directory)}"
+
+
+def _row(operator: OperatorMetrics) -> Iterable[str]:
+    yield str(operator.stage)
+    yield plain(operator.name)
+    yield f"{operator.num_records_in:,}"
+    yield f"{operator.num_records_out:,}"
+    yield f"{operator.num_records_in_per_second:,.0f}"
+    yield f"{operator.num_records_out_per_second:,.0f}"
+    yield _moment(operator.current_output_watermark)
+    yield _lag(operator.watermark_lag, operator.current_output_watermark)
+    yield f"{operator.busy_time_ms_per_second / 10:.1f} %"
+    yield f"{operator.idle_time_ms_per_second / 10:.1f} %"
+    yield f"{operator.waiting_time_ms_per_second / 10:.1f} %"
+    size = size_in_words(operator.state_bytes)
+    yield f"{operator.state_entries:,} / {size}" if operator.state_entries else ""
+    yield ", ".join(_notes(operator))
+
+
+def _notes(operator: OperatorMetrics) -> Iterable[str]:
+    if operator.pending_records is not None:
+        yield f"{operator.pending_records:,} to read"
+    if operator.pending_files is not None:
+        yield f"{operator.pending_files:,} files to read"
+    if operator.num_late_records_dropped:
+        yield f"{operator.num_late_records_dropped:,} late, dropped"
+    if operator.num_dead_letters:
+        yield f"{operator.num_dead_letters:,} dead letters"
+
+
+def _worst_lag(status: RunningStatus) -> str:
+    lags = [o.watermark_lag for o in status.metrics.operators if o.watermark_lag is not None]
+    return span_in_words(max(lags) / 1000) if lags else ""
+
+
+def _lag(milliseconds: int | None, watermark: int | None) -> str:
+    if milliseconds is None or watermark == MAX_WATERMARK:
+        return ""
+    return span_in_words(milliseconds / 1000)
+
+
+def _moment(watermark: int | None) -> str:
+    if watermark is None:
+        return ""
+    if watermark == MAX_WATERMARK:
+        return "end"
+    try:
+        return f"{datetime.fromtimestamp(watermark / 1000, UTC):%Y-%m-%d %H:%M:%S}"
+    except (OverflowError, OSError, ValueError):
+        return str(watermark)
+
+
+def _up(status: RunningStatus) -> str:
+    return span_in_words(status.metrics.uptime / 1000)
+
+
+def _table(*columns: tuple[str, str]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title, side in columns:
+        table.add_column(title, justify="right" if side == "r" else "left")
+    return table
