@@ -7,7 +7,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 WITH_JAVA := JAVA_HOME="$$(sh scripts/ensure-java.sh)" && export JAVA_HOME
 
-.PHONY: help demo test lint pytest fuzz soak soak-sinks bench docs clean
+.PHONY: help demo test lint pytest fuzz soak soak-sinks bench diff-flink docs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -60,9 +60,20 @@ bench: $(STAMP) ## measure: all of benchmarks/, or one with NAME=<name>
 	  $(BIN)/python -m "benchmarks.$$name" || exit 1; \
 	done
 
+# PyFlink lives in an environment of its own: SCURRY_PYFLINK_PYTHON names its interpreter.
+diff-flink: ## run the SQL scenarios on PyFlink and compare tables and changes
+	@if [ -z "$(SCURRY_PYFLINK_PYTHON)" ]; then \
+	  echo "set SCURRY_PYFLINK_PYTHON to the python of an environment with apache-flink" >&2; exit 1; fi
+	@$(WITH_JAVA) && $(SCURRY_PYFLINK_PYTHON) scripts/flink_scenarios.py
+
 docs: $(STAMP) ## write the generated tables of docs/
 	@$(BIN)/python scripts/pyflink_table.py
 	@$(BIN)/python scripts/options_page.py
+	@$(BIN)/python scripts/functions_page.py
+	@$(BIN)/python scripts/queries_page.py
+	@$(BIN)/python scripts/metrics_page.py
+	@$(BIN)/python scripts/api_pages.py
+	@$(BIN)/python scripts/sql_statements_page.py
 
 clean: ## remove the environment, build products and caches
 	rm -rf .venv build dist site .hypothesis .import_linter_cache .mypy_cache .pytest_cache \
