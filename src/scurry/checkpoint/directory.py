@@ -41,6 +41,7 @@ from scurry.checkpoint.manifest import (
     check_writer,
     this_writer,
 )
+from scurry.checkpoint.restore import restore
 from scurry.checkpoint.takeover import take_over
 from scurry.checkpoint.whole_files import write_whole
 from scurry.common.advice import WAYS_OUT
@@ -95,6 +96,14 @@ class JobDirectory:
         self._driver = lease.epoch
         self._read()
         return lease
+
+    def begin_with(self, savepoint: str) -> bool:
+        """Begin with a savepoint, unless that has been done before, which this tells by False; see
+        :mod:`scurry.checkpoint.restore`. Called by the holder of the lease."""
+        with self._usable():
+            restored = restore(savepoint, self.root)
+        self._read()
+        return restored
 
     def holder(self) -> tuple[int, Holder] | None:
         """Who holds the lease of the checkpoint, or held it last, and its epoch; None if there was

@@ -115,6 +115,10 @@ class Manifest(msgspec.Struct):
     writer: Writer = Writer()
     #: the name of the job that worked with it last
     name: str = ""
+    #: the id of the savepoint that it began with, if any
+    restored_from: str = ""
+    #: tells checkpoints apart that began with the same savepoint; empty for the original
+    copy: str = ""
 
 
 class _Format(msgspec.Struct):
@@ -161,9 +165,10 @@ class ManifestFile:
             write_whole(self._path, msgspec.json.encode(content))
             self._content = content
 
-    def create(self, manifest: Manifest) -> None:
-        """Make it the manifest, unless somebody else is quicker to make another one."""
-        create_whole(self._path, msgspec.json.encode(manifest))
+    def create(self, manifest: Manifest) -> bool:
+        """Make it the manifest, unless somebody else is quicker to make another one, which this
+        tells by False."""
+        return create_whole(self._path, msgspec.json.encode(manifest))
 
     def beside(self, path: Path) -> ManifestFile:
         """The same manifest as another file, which need not exist yet."""

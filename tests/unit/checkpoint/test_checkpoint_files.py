@@ -7,6 +7,7 @@ import re
 import stat
 from pathlib import Path
 
+import click
 import pytest
 
 import scurry
@@ -14,6 +15,7 @@ from scurry.checkpoint.directory import JobDirectory, _read_epoch
 from scurry.checkpoint.epochs import Epoch
 from scurry.checkpoint.initial_state import InitialState, ShareWriter
 from scurry.checkpoint.layout import Home
+from scurry.cli.main import main
 from scurry.common.errors import StateError
 from scurry.datastream import StreamExecutionEnvironment
 from scurry.engine.spark.payload import JobPayload
@@ -180,11 +182,17 @@ def test_a_garbled_epoch_or_plan(tmp_path: Path) -> None:
 
 
 def test_no_message_advises_what_does_not_exist() -> None:
-    """There are no savepoints yet; the only mentions are names of Flink's settings."""
+    """Whatever a message or docstring tells people to type is a command, with its subcommand."""
     root = Path(scurry.__file__).parent
-    advice = re.compile(r"(from|to|take|make|with) a savepoint")
-    found = [path for path in root.rglob("*.py") if advice.search(path.read_text())]
-    assert found == []
+    typed = re.compile(r"`scurry ([a-z-]+)(?: ([a-z]+))?")
+    found = {
+        match.groups() for path in root.rglob("*.py") for match in typed.finditer(path.read_text())
+    }
+    assert len(found) > 5
+    for name, sub in found:
+        command = main.commands[name]
+        if isinstance(command, click.Group):
+            assert sub in command.commands, (name, sub)
 
 
 def test_a_damaged_epoch_names_the_ways_out(tmp_path: Path) -> None:
