@@ -42,6 +42,8 @@ def test_what_it_says(tmp_path: Path) -> None:
         "stages": 1,
         "version": 5,
         "name": "Scurry job",
+        "restored_from": "",
+        "copy": "",
         "writer": {"scurry": scurry.__version__, "pyspark": version("pyspark")},
         "generations": [
             {
