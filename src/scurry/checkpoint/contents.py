@@ -52,7 +52,7 @@ def read_contents(location: str) -> CheckpointContents:
         writer=manifest.writer,
         parallelism=generation.parallelism,
         max_parallelism=manifest.max_parallelism,
-        stages=manifest.stages,
+        stages=generation.stages,
         generation=generation.number,
         batch=batch,
         now=None if epoch is None else epoch.now,

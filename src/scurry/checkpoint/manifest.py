@@ -77,13 +77,16 @@ class Generation(msgspec.Struct):
     first: int = 0
     #: the epoch of the lease of the driver whose files of this generation count
     driver: int = 0
+    #: how many stages there are; -1 in manifests of earlier versions, which say it for all
+    stages: int = -1
 
     def fits(self, job: JobSpec) -> bool:
-        """Whether ``job`` has the parallelism of this generation, in all its parts."""
+        """Whether ``job`` has the parallelism of this generation, in all its parts, and as many
+        stages."""
         known = {**self.operators, **self.sources}
         degrees = {**job.degrees, **_tasks(job)}
         same = all(known.get(uid, degree) == degree for uid, degree in degrees.items())
-        return same and self.parallelism == job.parallelism
+        return (same and self.parallelism == job.parallelism) and self.stages == len(job.stages)
 
     def followed_by(self, job: JobSpec, number: int, first: int, driver: int = 0) -> Generation:
         """The generation of ``job`` that comes after this one. What is known of operators that
@@ -95,6 +98,7 @@ class Generation(msgspec.Struct):
             {**self.sources, **_tasks(job)},
             first,
             driver,
+            len(job.stages),
         )
 
 
@@ -108,6 +112,7 @@ class Manifest(msgspec.Struct):
     checkpoint_id: str
     #: the number of key groups
     max_parallelism: int
+    #: how many stages the first generation had
     stages: int
     generations: list[Generation]
     #: the format
@@ -150,6 +155,9 @@ class ManifestFile:
             self._content = msgspec.json.decode(content)
             made = msgspec.json.decode(content, type=Manifest)
             made.version = FORMAT
+            for generation in made.generations:
+                if generation.stages < 0:
+                    generation.stages = made.stages
             return made
         except (OSError, msgspec.MsgspecError) as failure:
             raise StateError(

@@ -53,6 +53,7 @@ def test_what_it_says(tmp_path: Path) -> None:
                 "sources": {"numbers": 1},
                 "first": 0,
                 "driver": 0,
+                "stages": 1,
             }
         ],
     }

@@ -288,7 +288,7 @@ class SparkJob:
         """Run until the end; False if the checkpoint has to be taken over again before."""
         self._revive()
         spec = replace(self._spec, run_id=uuid.uuid4().hex)
-        if not self._directory.generation.fits(spec):
+        if not self._directory.fits(spec):
             rescale(self._session, self._directory, spec, self._payload(spec, []))
             self._teller.notes = self._directory.home.waiting
         payload = self._payload(spec, route_values(spec.parallelism))
