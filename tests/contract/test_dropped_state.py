@@ -10,9 +10,9 @@ import pytest
 from tests.contract._slots import SETTINGS
 
 from scurry.runtime.report import encode_report
-from scurry.runtime.rescaling import rescale_in_memory, rule_of
+from scurry.runtime.rescaling import redeal_in_memory, rule_of
 from scurry.state.journal import MemoryJournal, unpack_groups
-from scurry.state.rescaling import Deal
+from scurry.state.rescaling import Deal, Place
 from scurry.state.slot_store import SlotStore
 from scurry.state.states import ValueStateDescriptor
 from scurry.state.tables.table import KeyScope, TableValueState
@@ -107,9 +107,10 @@ def test_it_may_be_dropped_and_written_in_one_micro_batch(slot: Slot) -> None:
 
 def test_it_does_not_come_back_with_another_parallelism(slot: Slot) -> None:
     slot.run({}, drop=("old",))
-    deal = Deal(3, 128, {}, rule_of)
+    deal = Deal(3, 128, {}, rule_of, {"old": 1, "kept": 1}, 1)
     found: dict[str, dict[Any, Any]] = {"old": {}, "kept": {}}
-    for number, journal in enumerate(rescale_in_memory({0: slot.journal}, deal, {})):
+    dealt = redeal_in_memory({Place(1, 0): slot.journal}, deal, {})
+    for number, journal in enumerate(dealt.values()):
         other = Slot(slot.path / str(number), slot.backend)
         other.journal = journal
         for uid, held in found.items():

@@ -11,10 +11,11 @@ import pytest
 
 from scurry.common.errors import StateError
 from scurry.runtime.report import encode_report
-from scurry.runtime.rescaling import rescale_in_memory, rule_of
+from scurry.runtime.rescaling import redeal_in_memory, rule_of
+from scurry.state.inventory import uid_of_table
 from scurry.state.journal import MemoryJournal
 from scurry.state.local.disk import LocalStore
-from scurry.state.rescaling import Deal
+from scurry.state.rescaling import Deal, Place
 from scurry.state.runs.runs import RunTable
 from scurry.state.slot_store import SlotStore
 from scurry.state.tables import read_ahead
@@ -147,11 +148,13 @@ def test_a_table_moves_when_it_has_grown(tmp_path: Path) -> None:
 def test_they_stay_in_runs_when_a_job_is_rescaled(tmp_path: Path, slots: int) -> None:
     slot = Slot(tmp_path / "local", MemoryJournal(tmp_path / "checkpoint"))
     truth = fill(slot)
-    deal = Deal(slots, 128, {}, rule_of)
+    uid = uid_of_table(MAP)
+    assert uid == uid_of_table(LIST)
+    deal = Deal(slots, 128, {}, rule_of, {uid: 1}, 1)
     slot.store.commit(slot.journal, encode_report({"gates": {}, "cells": {}, "stage": 0}))
-    journals = rescale_in_memory({0: slot.journal}, deal, {})
+    journals = redeal_in_memory({Place(1, 0): slot.journal}, deal, {})
     found: dict[Any, Any] = {}
-    for number, journal in enumerate(journals):
+    for number, journal in enumerate(journals.values()):
         share = Slot(tmp_path / str(number), journal)
         assert {MAP, LIST} == set(share.store.records.large_tables)
         share.add(share.held(), "after", 0)

@@ -1,7 +1,8 @@
-"""A program into which operators without state were inserted goes on as if nothing had happened.
+"""A program into which operators were inserted goes on as if nothing had happened.
 
-A program without a single uid of the user's runs some micro-batches, is replaced by one that has
-maps, filters, branches and sources more or less, and runs to its end. Its output is compared with
+A program in which no operator of interest has a uid of the user's runs some micro-batches, is
+replaced by one that has maps, filters, branches, sources and keyed levels more or less, so that its
+operators run in other stages, and runs to its end. Its output is compared with
 one computed in plain Python.
 """
 
@@ -24,7 +25,7 @@ from scurry.datastream.window import EventTimeSessionWindows, TumblingEventTimeW
 from scurry.testing import ListSink, LocalJob
 
 WIDTH, GAP = 10, 5
-kinds = st.lists(st.sampled_from(["map", "filter", "flat_map", "named"]), max_size=2)
+kinds = st.lists(st.sampled_from(["map", "filter", "flat_map", "named", "keyed"]), max_size=2)
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,19 @@ class Extras:
     source_first: bool = False
     united: bool = False
 
+    @property
+    def keyed(self) -> set[tuple[str, int]]:
+        """The keyed levels that are inserted."""
+        return {
+            (place, at)
+            for place, kinds in self.inserted.items()
+            for at, kind in enumerate(kinds)
+            if kind == "keyed" and place not in OF_INGRESS
+        }
 
+
+#: Where no keyed level is inserted: behind it, functions would not be in the ingress any more.
+OF_INGRESS = ("source", "timed")
 places = ["source", "timed", "counts", "counted", "windows", "totals", "sessions"]
 extras = st.builds(
     Extras,
@@ -56,6 +69,17 @@ class Count(KeyedProcessFunction):
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
         self.count.update((self.count.value() or 0) + 1)
         yield value[0], self.count.value()
+
+
+class Passing(KeyedProcessFunction):
+    """Hands on what it gets, and has state as well."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.seen = runtime_context.get_state(ValueStateDescriptor("seen"))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        self.seen.update(value)
+        yield value
 
 
 class Numbered(MapFunction, CheckpointedFunction):
@@ -86,8 +110,11 @@ def build(data: list[Any], more: Extras, parallelism: int, out: Outputs) -> Any:
     ).set_parallelism(parallelism)
 
     def also(stream: DataStream, place: str) -> DataStream:
-        for kind in more.inserted.get(place, []):
-            if kind == "map":
+        for at, kind in enumerate(more.inserted.get(place, [])):
+            if (place, at) in more.keyed:
+                keyed = stream.key_by(lambda e: e[0]).process(Passing())
+                stream = keyed.uid(f"{place}-{at}-keyed")
+            elif kind in ("map", "keyed"):
                 stream = stream.map(lambda e: e)
             elif kind == "filter":
                 stream = stream.filter(lambda e: True)
@@ -148,7 +175,7 @@ def grouped(rows: list[Any]) -> tuple[Counter[Any], Counter[Any]]:
 
 @settings(max_examples=25)
 @given(events, extras, extras, extras, st.integers(1, 9), st.integers(1, 3), st.integers(1, 3))
-def test_operators_without_state_come_and_go(
+def test_operators_come_and_go(
     data: list[Any], one: Extras, two: Extras, three: Extras, cut: int, before: int, after: int
 ) -> None:
     time, rows = 0, []
@@ -164,6 +191,7 @@ def test_operators_without_state_come_and_go(
                     job.step(cut)
             if not job.done:
                 drops = last.source_first > program.source_first or last.united > program.united
+                drops = drops or not last.keyed <= program.keyed
                 compiled = build([row[:2] for row in rows], program, parallelism, out)
                 job.continue_as(compiled, allow_non_restored_state=drops)
                 last = program

@@ -35,12 +35,24 @@ class Count(KeyedProcessFunction):
         yield value[0], self.count.value()
 
 
+class Numbered(KeyedProcessFunction):
+    """Hands on what it gets, and has state."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.last = runtime_context.get_state(ValueStateDescriptor("last"))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        self.last.update(value)
+        yield value
+
+
 def run(
     checkpoints: Path,
     count: str = "count",
     source: str = "letters",
     refused: int | None = None,
     parallelism: int = 2,
+    levels: int = 0,
     **settings: str,
 ) -> list[Any]:
     """The program's output, sorted; it fails at the element ``refused``."""
@@ -55,6 +67,8 @@ def run(
     env.set_parallelism(parallelism)
     letters = env.from_collection([(key, n) for n, key in enumerate(KEYS)]).uid(source)
     sink = ListSink()
+    for level in range(levels):
+        letters = letters.key_by(lambda e: e[1]).process(Numbered()).uid(f"level {level}")
     letters.key_by(lambda e: e[0]).process(Count(refused)).uid(count).sink_to(sink).uid("out")
     env.execute()
     return sorted(sink.values)
@@ -87,3 +101,15 @@ def test_a_source_that_was_dropped_leaves_nothing_behind(failed: Path) -> None:
     counts = run(failed, source="other", **{IGNORE_OLDER.replace(".", "__"): "true"})
     assert counts == [(key, n) for key in "ab" for n in range(3, 9)]
     assert run(failed, source="other") == []
+
+
+@pytest.mark.parametrize("parallelism", [2, 3])
+def test_state_goes_along_when_keyed_levels_are_inserted(failed: Path, parallelism: int) -> None:
+    """Also with the micro-batch that has to be run again, and with a failure behind the change."""
+    with pytest.raises(FunctionError):
+        run(failed, refused=9, levels=2, parallelism=parallelism)
+    newest = JobDirectory(str(failed)).last_epoch()
+    assert newest is not None
+    assert newest.inventory["count"].stages == [3]
+    drop = {IGNORE.replace(".", "__"): "true"}
+    assert run(failed, levels=0, parallelism=2, **drop) == [("a", 5), ("a", 6), ("b", 5), ("b", 6)]

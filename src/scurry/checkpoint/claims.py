@@ -86,7 +86,8 @@ def claim_state(job: JobSpec, standing: Standing, allow_non_restored_state: bool
     for one in left:
         why = "no operator of the program can read it" if one.changed else _NOBODYS
         _log.warning("dropped, because %s: %s", why, one)
-        for stage in one.stages:
+        # if the journals are dealt out anew, it will lie where the operator runs now
+        for stage in one.stages | ({job.runs_in(one.uid)} if one.changed else set()):
             by_stage.setdefault(stage, set()).add(one.uid)
     gone = {stage: frozenset(uids) for stage, uids in by_stage.items()}
     return replace(job, forgetting=Forgetting(standing.batch, gone))
@@ -112,9 +113,26 @@ def _left_behind(job: JobSpec, held: Mapping[str, Unclaimed]) -> Iterator[Unclai
             yield one
         elif changed := _why_not(one.record, claimed):
             yield replace(one, record=claimed, reason=changed, changed=True)
-        elif one.stages - runs_in:
-            elsewhere = one.stages - runs_in
+        elif elsewhere := frozenset(s for s in one.stages if _out_of_reach(s, *runs_in)):
             yield replace(one, stages=elsewhere, reason=_elsewhere(elsewhere, runs_in))
+
+
+def _out_of_reach(held: int, now: int) -> bool:
+    """Whether an operator that runs in stage ``now`` cannot be given what lies in stage ``held``.
+    Journals are dealt out to any stage. What functions of the ingress keep, the driver has."""
+    return held != now and 0 in (held, now)
+
+
+def moved(job: JobSpec, epoch: Epoch) -> bool:
+    """Whether an operator of ``job`` has state in another stage than the one it runs in now, so
+    that the journals have to be dealt out anew."""
+    hosted = job.hosted
+    return any(
+        stage and stage != hosted[uid]
+        for uid, record in epoch.inventory.items()
+        if uid in hosted
+        for stage in record.stages
+    )
 
 
 def _recorded(epoch: Epoch) -> Mapping[str, OperatorRecord]:

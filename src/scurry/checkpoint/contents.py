@@ -10,96 +10,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-import msgspec
 
 from scurry.checkpoint.directory import JobDirectory
 from scurry.checkpoint.epochs import Epoch
 from scurry.checkpoint.lease import Holder, World
-from scurry.checkpoint.manifest import Writer
+from scurry.checkpoint.stored import (
+    CheckpointContents,
+    StoredOperator,
+    StoredSink,
+    StoredSource,
+    StoredState,
+)
 from scurry.common.errors import StateError
-from scurry.functions.history import Branch, History
+from scurry.functions.history import History
 from scurry.runtime.sinks import SinkOperator
 from scurry.state.inventory import OperatorRecord
-from scurry.state.layout import StateLayout
-
-
-class StoredState(msgspec.Struct, frozen=True, kw_only=True):
-    """One state of an operator; sizes are None where the checkpoint does not tell."""
-
-    name: str
-    #: such as "value", or "" where the name says it
-    kind: str
-    entries: int | None = None
-    bytes: int | None = None
-
-
-class StoredOperator(msgspec.Struct, frozen=True, kw_only=True):
-    """An operator that keeps something."""
-
-    uid: str
-    name: str
-    location: str
-    #: an automatic uid may change with the program
-    uid_is_automatic: bool
-    layout: StateLayout | str
-    parallelism: int | None
-    #: where its state lies; 0 is the ingress
-    stages: list[int]
-    states: list[StoredState]
-
-
-class StoredSource(msgspec.Struct, frozen=True, kw_only=True):
-    """A source and where it stands."""
-
-    uid: str
-    name: str
-    position: Any
-    finished: bool
-    #: the highest timestamp and the like, by partition and strategy
-    partitions: dict[str, dict[str, Any]]
-
-
-class StoredSink(msgspec.Struct, frozen=True, kw_only=True):
-    """A sink that commits with the checkpoint. Its target has the same mark, or that of the
-    micro-batch under way."""
-
-    uid: str
-    name: str
-    batch: int
-    branch: str
-
-
-class CheckpointContents(msgspec.Struct, frozen=True, kw_only=True):
-    """What a checkpoint holds."""
-
-    directory: str
-    checkpoint_id: str
-    #: the name of the job that worked with it last
-    job: str
-    format: int
-    writer: Writer
-    parallelism: int
-    max_parallelism: int
-    stages: int
-    generation: int
-    #: the last micro-batch that is committed, -1 if there is none
-    batch: int
-    #: its processing time, in milliseconds since 1970
-    now: int | None
-    #: the micro-batch that was planned and is not committed
-    pending: int | None
-    sources: list[StoredSource]
-    operators: list[StoredOperator]
-    sinks: list[StoredSink]
-    branches: list[Branch]
-    #: the epoch of the lease in force, who holds it or held it last, and whether it is held
-    lease: int | None
-    holder: Holder | None
-    held: bool
-    #: bytes on disk by part, such as ``spark`` and ``runs``
-    disk: dict[str, int]
 
 
 def read_contents(location: str) -> CheckpointContents:
@@ -127,7 +52,7 @@ def read_contents(location: str) -> CheckpointContents:
         writer=manifest.writer,
         parallelism=generation.parallelism,
         max_parallelism=manifest.max_parallelism,
-        stages=manifest.stages,
+        stages=generation.stages,
         generation=generation.number,
         batch=batch,
         now=None if epoch is None else epoch.now,
@@ -146,9 +71,14 @@ def read_contents(location: str) -> CheckpointContents:
         branches=history.branches,
         lease=lease,
         holder=holder,
-        held=holder is not None and not holder.released and not World().ended(holder),
+        held=is_held(directory.holder()),
         disk=disk_usage(root),
     )
+
+
+def is_held(lease: tuple[int, Holder] | None) -> bool:
+    """Whether somebody holds a lease, as far as can be told from here."""
+    return lease is not None and not lease[1].released and not World().ended(lease[1])
 
 
 def _sources(epoch: Epoch) -> Iterator[StoredSource]:

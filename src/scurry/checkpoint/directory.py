@@ -29,7 +29,7 @@ from pathlib import Path
 
 import msgspec
 
-from scurry.checkpoint.claims import Standing
+from scurry.checkpoint.claims import Standing, moved
 from scurry.checkpoint.epochs import Epoch, decode_epoch
 from scurry.checkpoint.layout import Home, Layout
 from scurry.checkpoint.lease import Holder, Lease, claim, holder_of
@@ -41,6 +41,7 @@ from scurry.checkpoint.manifest import (
     check_writer,
     this_writer,
 )
+from scurry.checkpoint.restore import restore
 from scurry.checkpoint.takeover import take_over
 from scurry.checkpoint.whole_files import write_whole
 from scurry.common.advice import WAYS_OUT
@@ -52,10 +53,6 @@ from scurry.runtime.ingress import TaskPlan, decode_plan, encode_plan
 from scurry.runtime.specs import JobSpec
 
 _KEEP = 3
-_STAGES_FOLLOW = (
-    " The parallelism is another one, too: an operator with a parallelism of its own needs a stage "
-    "of its own where its neighbour's differs; start_new_chain() gives it one in any case."
-)
 
 
 class JobDirectory:
@@ -95,6 +92,14 @@ class JobDirectory:
         self._driver = lease.epoch
         self._read()
         return lease
+
+    def begin_with(self, savepoint: str) -> bool:
+        """Begin with a savepoint, unless that has been done before, which this tells by False; see
+        :mod:`scurry.checkpoint.restore`. Called by the holder of the lease."""
+        with self._usable():
+            restored = restore(savepoint, self.root)
+        self._read()
+        return restored
 
     def holder(self) -> tuple[int, Holder] | None:
         """Who holds the lease of the checkpoint, or held it last, and its epoch; None if there was
@@ -248,17 +253,12 @@ class JobDirectory:
             own_directory(place, otherwise)
 
     def _check(self, manifest: Manifest, job: JobSpec) -> None:
-        fixed = (
-            ("max parallelism", manifest.max_parallelism, job.max_parallelism),
-            ("number of stages", manifest.stages, len(job.stages)),
-        )
-        for what, before, now in fixed:
-            if before != now:
-                raise StateError(
-                    f"The checkpoint in {self.root} was written with {what} {before}, this job has "
-                    f"{now}. Run it with {before} again, or start from an empty directory."
-                    + (_STAGES_FOLLOW if self.generation.parallelism != job.parallelism else "")
-                )
+        before, now = manifest.max_parallelism, job.max_parallelism
+        if before != now:
+            raise StateError(
+                f"The checkpoint in {self.root} was written with max parallelism {before}, this "
+                f"job has {now}. Run it with {before} again, or start from an empty directory."
+            )
 
     def durable(self) -> tuple[Generation, int]:
         """The last generation in which something was committed, and the number of the last
@@ -298,6 +298,12 @@ class JobDirectory:
             first = self.layout.home(0, self._driver)
             for part in (*first.parts, *first.plan_drafts):
                 shutil.rmtree(part, ignore_errors=True)
+
+    def fits(self, job: JobSpec) -> bool:
+        """Whether ``job`` can go on in the generation in force: it has the same slots, and all
+        state lies in the stage of its operator."""
+        epoch = self.last_epoch()
+        return self.generation.fits(job) and (epoch is None or not moved(job, epoch))
 
     def _settle_in(self) -> None:
         """The generation in force has committed something: nobody goes back to the one before."""

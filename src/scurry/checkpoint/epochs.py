@@ -83,6 +83,15 @@ class OperatorStates(msgspec.Struct):
         self.states = {uid: held for uid, held in self.states.items() if uid in uids}
         self.unions = {uid: held for uid, held in self.unions.items() if uid in uids}
 
+    def move(self, stages: Mapping[str, int]) -> None:
+        """Operators run in other stages: what is known of union lists in stages goes along."""
+        for uid, held in self.unions.items():
+            if uid in stages:
+                self.unions[uid] = {
+                    place if place.startswith("0:") else f"{stages[uid]}:0": lists
+                    for place, lists in held.items()
+                }
+
     def unite(self) -> None:
         """The number of tasks changes: put the union lists of all tasks of a stage together, in
         the hands of its first one, which is there whatever their number is. Everybody is given
@@ -134,10 +143,15 @@ def decode_epoch(content: bytes) -> Epoch:
 
 
 def rescaled(epoch: Epoch, job: JobSpec) -> Epoch:
-    """``epoch`` for a job of another parallelism."""
+    """``epoch`` for a job of another parallelism, or with other stages."""
     made = decode_epoch(msgspec.json.encode(epoch))
+    hosted = job.hosted
     made.operators.unite()
+    made.operators.move(hosted)
     made.operators.fit(job.ingress_tasks)
+    for uid, record in made.inventory.items():
+        if uid in hosted:
+            record.stages = sorted({stage and hosted[uid] for stage in record.stages})
     return made
 
 

@@ -1,9 +1,9 @@
 """The state that slots begin with after a job was rescaled, as files of the new generation.
 
-Each new slot has a directory with these files: one from every slot of the generation before, with
-the journal entries that the new slot gets from it; and one called ``start``, with a last entry (the
-tables that had to be gathered from all slots before they could be dealt out) and what belongs into
-the journal's head.
+Each new slot has a directory with these files: one from each slot of the generation before that had
+something for it, with the journal entries that the new slot gets; and one called ``start``, with a
+last entry (the tables that had to be gathered from all slots before they could be dealt out) and
+what belongs into the journal's head.
 
 In its first micro-batch a slot, whose journal is empty, copies all of that into its journal. Once
 the micro-batch is committed, the files are not needed any more.
@@ -52,6 +52,11 @@ class InitialState:
         for name in sorted(shares, key=int):
             yield from _blobs(self.place / name)
         yield start.entry
+
+
+def share_name(stage: int, slot: int) -> str:
+    """What the file is called with a slot's share of what slot ``slot`` of ``stage`` had."""
+    return f"{stage}{slot:06d}"
 
 
 class ShareWriter:

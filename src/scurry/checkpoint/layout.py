@@ -14,6 +14,8 @@
     root/log/1-0/            large entries of its log, to which Spark's state refers
     root/waiting/            notes of workers that wait for a server
     root/rooms/uid/          what a source or sink keeps here for itself
+    root/requests/           what other processes ask of the job, such as a savepoint
+    root/frozen/             savepoints on their way to another file system
     root/driver-7/instances/<run>/    who has instances of the functions of a run
     root/driver-7/logs/<run>/         log records of workers, on their way to the driver
 
@@ -30,6 +32,11 @@ state of its own. The first one is the directory itself, the others lie in it::
     root/generation-8/driver-8/spark, plans, epochs, instances, logs
     root/generation-8/runs, log, waiting
     root/generation-8/state/2/0/   what slot 0 of stage 2 begins with
+
+A savepoint (:mod:`scurry.checkpoint.savepoints`) is a directory of the same shape, with one
+generation and without leases, drivers and status, and with a manifest of its own::
+
+    root/savepoint.json      what the savepoint is, and the checksums of all its files
 
 What a slot's own directories hold is the business of the modules that write it: runs of
 :mod:`scurry.state.runs.files`, entries of :mod:`scurry.checkpoint.log_files`, state to begin with
@@ -174,8 +181,12 @@ class Home:
     @property
     def parts(self) -> tuple[Path, ...]:
         """All directories of the generation, but those of drivers with a lease."""
-        shared = (self._runs, self._log, self.initial_state, self.waiting)
-        return (*self.of_driver, *shared)
+        return (*self.of_driver, *self.of_slots, self.initial_state, self.waiting)
+
+    @property
+    def of_slots(self) -> tuple[Path, ...]:
+        """The directories of files that slots write once and nobody changes."""
+        return self._runs, self._log
 
     @property
     def of_driver(self) -> tuple[Path, ...]:
@@ -208,9 +219,29 @@ class Layout:
         """How the job that works here is doing; written by it every second."""
         return self.root / "status.json"
 
+    @property
+    def rooms(self) -> Path:
+        """What sources and sinks keep in the checkpoint, whatever the generation."""
+        return self.root / "rooms"
+
     def room(self, uid: str) -> Path:
-        """What a source or sink keeps in the checkpoint, whatever the generation."""
-        return self.root / "rooms" / quote(uid, safe="")
+        """What one source or sink keeps there."""
+        return self.rooms / quote(uid, safe="")
+
+    @property
+    def requests(self) -> Path:
+        """What other processes ask of the job that works here, and its answers."""
+        return self.root / "requests"
+
+    @property
+    def frozen(self) -> Path:
+        """Savepoints on their way to another file system."""
+        return self.root / "frozen"
+
+    @property
+    def savepoint(self) -> Path:
+        """What a savepoint says of itself; checkpoints have no such file."""
+        return self.root / "savepoint.json"
 
     def manifest_of(self, driver: int) -> Path:
         """What the checkpoint is, and which generation is in force, as a driver has it. When this

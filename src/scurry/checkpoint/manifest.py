@@ -77,13 +77,16 @@ class Generation(msgspec.Struct):
     first: int = 0
     #: the epoch of the lease of the driver whose files of this generation count
     driver: int = 0
+    #: how many stages there are; -1 in manifests of earlier versions, which say it for all
+    stages: int = -1
 
     def fits(self, job: JobSpec) -> bool:
-        """Whether ``job`` has the parallelism of this generation, in all its parts."""
+        """Whether ``job`` has the parallelism of this generation, in all its parts, and as many
+        stages."""
         known = {**self.operators, **self.sources}
         degrees = {**job.degrees, **_tasks(job)}
         same = all(known.get(uid, degree) == degree for uid, degree in degrees.items())
-        return same and self.parallelism == job.parallelism
+        return (same and self.parallelism == job.parallelism) and self.stages == len(job.stages)
 
     def followed_by(self, job: JobSpec, number: int, first: int, driver: int = 0) -> Generation:
         """The generation of ``job`` that comes after this one. What is known of operators that
@@ -95,6 +98,7 @@ class Generation(msgspec.Struct):
             {**self.sources, **_tasks(job)},
             first,
             driver,
+            len(job.stages),
         )
 
 
@@ -108,6 +112,7 @@ class Manifest(msgspec.Struct):
     checkpoint_id: str
     #: the number of key groups
     max_parallelism: int
+    #: how many stages the first generation had
     stages: int
     generations: list[Generation]
     #: the format
@@ -115,6 +120,10 @@ class Manifest(msgspec.Struct):
     writer: Writer = Writer()
     #: the name of the job that worked with it last
     name: str = ""
+    #: the id of the savepoint that it began with, if any
+    restored_from: str = ""
+    #: tells checkpoints apart that began with the same savepoint; empty for the original
+    copy: str = ""
 
 
 class _Format(msgspec.Struct):
@@ -146,6 +155,9 @@ class ManifestFile:
             self._content = msgspec.json.decode(content)
             made = msgspec.json.decode(content, type=Manifest)
             made.version = FORMAT
+            for generation in made.generations:
+                if generation.stages < 0:
+                    generation.stages = made.stages
             return made
         except (OSError, msgspec.MsgspecError) as failure:
             raise StateError(
@@ -161,9 +173,10 @@ class ManifestFile:
             write_whole(self._path, msgspec.json.encode(content))
             self._content = content
 
-    def create(self, manifest: Manifest) -> None:
-        """Make it the manifest, unless somebody else is quicker to make another one."""
-        create_whole(self._path, msgspec.json.encode(manifest))
+    def create(self, manifest: Manifest) -> bool:
+        """Make it the manifest, unless somebody else is quicker to make another one, which this
+        tells by False."""
+        return create_whole(self._path, msgspec.json.encode(manifest))
 
     def beside(self, path: Path) -> ManifestFile:
         """The same manifest as another file, which need not exist yet."""

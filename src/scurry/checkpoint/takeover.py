@@ -18,10 +18,9 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from scurry.checkpoint.copies import copy_if_there
 from scurry.checkpoint.layout import Home
 
-#: Files of more bytes than this are linked.
-_LARGE = 65_536
 #: The number that the name of a file of Spark's begins with, and what kind of file it is.
 _NUMBERED = re.compile(r"\.?(\d+)(?:_[^.]*)?(?:\.(\w+))?")
 _SCHEMA = re.compile(rb'"(\w+:/*)?(/[^"]*?)/state/(\d+/_stateSchema/[^"]*)"')
@@ -62,7 +61,8 @@ def _take_over_spark(old: Path, new: Path, last: int) -> None:
             _copy_metadata(Path(place), target, new, names)
             continue
         for name in wanted:
-            _copy(Path(place, name), target / name)
+            # Spark removes what is too old while it is copied
+            copy_if_there(Path(place, name), target / name)
 
 
 def _up_to(last: int, names: Iterator[str]) -> Iterator[str]:
@@ -96,17 +96,3 @@ def _copy_metadata(place: Path, target: Path, spark: Path, names: list[str]) -> 
                 lambda found: b'"%s%s%s"' % (found[1] or b"", own, found[3]), content
             )
             (target / name).write_bytes(content)
-
-
-def _copy(source: Path, target: Path) -> None:
-    try:
-        if source.stat().st_size > _LARGE:
-            try:
-                os.link(source, target)
-                return
-            except OSError:
-                pass  # no links here, or not between these two places
-        shutil.copyfile(source, target)
-    except FileNotFoundError:
-        # Spark removes what is too old while it is copied
-        target.unlink(missing_ok=True)

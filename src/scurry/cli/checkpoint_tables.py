@@ -11,12 +11,8 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from scurry.checkpoint.contents import (
-    CheckpointContents,
-    StoredOperator,
-    StoredState,
-    read_contents,
-)
+from scurry.checkpoint.contents import read_contents
+from scurry.checkpoint.stored import CheckpointContents, StoredOperator, StoredState
 from scurry.cli.shown import plain, size_in_words
 from scurry.common.errors import ScurryError
 
@@ -40,6 +36,11 @@ def show_checkpoint(directory: str, as_json: bool) -> None:
     console = Console(highlight=False, markup=False)
     for line in _facts(found):
         console.print(line, soft_wrap=True)
+    show_parts(console, found)
+
+
+def show_parts(console: Console, found: CheckpointContents) -> None:
+    """Print the sources, operators and sinks of a checkpoint or savepoint."""
     _show_sources(console, found)
     _show_operators(console, found)
     _show_sinks(console, found)

@@ -24,7 +24,7 @@ _NOBODY = (
 
 def show_jobs(job: str | None, as_json: bool) -> None:
     """Print the jobs that ``job`` names, or all there are."""
-    found = _find(job)
+    found = find_jobs(job)
     if as_json:
         shown = [{**msgspec.to_builtins(each), "signs": each.signs} for each in found]
         click.echo(msgspec.json.format(msgspec.json.encode(shown)).decode())
@@ -38,7 +38,9 @@ def show_jobs(job: str | None, as_json: bool) -> None:
         _show_list(console, found)
 
 
-def _find(job: str | None) -> list[RunningStatus]:
+def find_jobs(job: str | None) -> list[RunningStatus]:
+    """The jobs that ``job`` names: a directory, an id or a part of a name; all there are if it is
+    None. Raises if it names none."""
     listed = listed_jobs()
     if job is None:
         return listed

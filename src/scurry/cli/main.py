@@ -14,6 +14,7 @@ from scurry.cli.demo import demo
 from scurry.cli.doctor import doctor
 from scurry.cli.jobs import status
 from scurry.cli.run import run
+from scurry.cli.savepoint import savepoint
 from scurry.cli.sql import sql
 from scurry.cli.warm_up import warm_up
 
@@ -29,6 +30,7 @@ main.add_command(sql)
 main.add_command(demo)
 main.add_command(status)
 main.add_command(checkpoint)
+main.add_command(savepoint)
 main.add_command(doctor)
 main.add_command(warm_up)
 

@@ -107,6 +107,14 @@ def as_script(
     is_flag=True,
     help="Start from a checkpoint that holds state which no operator takes over, and drop that.",
 )
+@click.option(
+    "-s",
+    "--from-savepoint",
+    "--fromSavepoint",
+    "savepoint",
+    metavar="PATH",
+    help="Start from a savepoint. Started again, the job goes on with its own checkpoint.",
+)
 @click.option("--traceback", "full", is_flag=True, help="Show the traceback of every error.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -116,6 +124,7 @@ def run(
     parallelism: int | None,
     progress: bool | None,
     drop_state: bool,
+    savepoint: str | None,
     full: bool,
     file: Path,
     arguments: tuple[str, ...],
@@ -125,11 +134,7 @@ def run(
     Options of scurry stand before FILE; all that follows FILE belongs to the program.
     """
     script = file.resolve()
-    if drop_state:
-        # imported here, because other commands start faster without it
-        from scurry.common.options.checkpoints import IGNORE_UNCLAIMED_STATE
-
-        conf = {**conf, IGNORE_UNCLAIMED_STATE.key: "true"}
+    conf = {**conf, **_recovery(drop_state, savepoint)}
     variables = settings(master, parallelism, conf)
     wanted = sys.stderr.isatty() if progress is None else progress
     with (
@@ -138,6 +143,19 @@ def run(
         _status() if wanted else nullcontext(),
     ):
         runpy.run_path(str(script), run_name="__main__")
+
+
+def _recovery(drop_state: bool, savepoint: str | None) -> dict[str, str]:
+    """What the options about state mean as configuration."""
+    if not drop_state and savepoint is None:
+        return {}
+    # imported here, because other commands start faster without it
+    from scurry.common.options.checkpoints import IGNORE_UNCLAIMED_STATE, RECOVERY_PATH
+
+    found = {IGNORE_UNCLAIMED_STATE.key: "true"} if drop_state else {}
+    if savepoint is not None:
+        found[RECOVERY_PATH.key] = str(Path(savepoint).absolute())
+    return found
 
 
 def _status() -> AbstractContextManager[None]:

@@ -46,6 +46,10 @@ FEED_POINTS = ("landed",)
 #: on the driver, when a job starts with another parallelism: state dealt out; switched over
 RESCALE_POINTS = ("rescaling", "rescaled")
 
+#: on the driver, when a savepoint is taken: its files are there under names of their own, and it is
+#: not whole; when a job starts from one: its files are in the checkpoint, whose manifest is missing
+SAVEPOINT_POINTS = ("savepoint-frozen", "savepoint-restoring")
+
 
 def fault_point(name: str) -> None:
     """The place ``name`` is reached."""

@@ -52,6 +52,12 @@ class RunningJob(Protocol):
     def stop(self) -> None:
         """Ask the job to end."""
 
+    def savepoint(
+        self, directory: str | None, *, stop: bool = False, drain: bool = False
+    ) -> Future[str]:
+        """Ask for a savepoint in ``directory``, or in that of the configuration; with ``stop`` the
+        job ends with it, with ``drain`` at the end of event time. The result is its path."""
+
 
 class JobClient:
     """Watches and cancels one job."""
@@ -85,6 +91,21 @@ class JobClient:
         self._cancelled = True
         self._job.stop()
         return self._when_ended(lambda: None)
+
+    def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture[str]:
+        """Take a savepoint after the micro-batch under way, while the job goes on. It becomes a new
+        directory in ``savepoint_directory``, or in ``execution.checkpointing.savepoint-dir``; the
+        result is its path, once it is complete."""
+        return CompletableFuture(self._job.savepoint(savepoint_directory))
+
+    def stop_with_savepoint(
+        self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
+    ) -> CompletableFuture[str]:
+        """Take a savepoint after the micro-batch under way and end the job with it. If
+        ``advance_to_end_of_event_time`` is set, the sources end where they are, and all windows and
+        timers of event time fire before the savepoint is taken: for jobs that shall not go on."""
+        drain = advance_to_end_of_event_time
+        return CompletableFuture(self._job.savepoint(savepoint_directory, stop=True, drain=drain))
 
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
         """The job's counters: records read, written, and handled by each operator."""

@@ -13,6 +13,7 @@ from typing import ClassVar, TypeVar
 from scurry.common.configuration import Configuration
 from scurry.common.errors import ProgramError
 from scurry.common.options import kept, python
+from scurry.common.options.checkpoints import RECOVERY_PATH, SAVEPOINT_DIRECTORY
 from scurry.common.options.execution import CHAINING
 from scurry.common.options.option import Option
 from scurry.common.options.state import CHANGELOG, STATE_BACKEND
@@ -79,13 +80,20 @@ class JobSettings:
         return self._state_backend
 
     def set_default_savepoint_directory(self: E, directory: str) -> E:
-        """Kept, has no effect yet: Scurry has no savepoints."""
-        kept.SAVEPOINT_DIRECTORY.write(self._configuration, directory)
+        """Where savepoints are written of which nobody says where."""
+        SAVEPOINT_DIRECTORY.write(self._configuration, directory)
+        return self
+
+    def from_savepoint(self: E, path: str) -> E:
+        """Have the jobs of this environment start from the savepoint in ``path``, as ``scurry run
+        --from-savepoint`` does. A job whose checkpoint directory holds a checkpoint that began with
+        this savepoint goes on with that."""
+        RECOVERY_PATH.write(self._configuration, path)
         return self
 
     def get_default_savepoint_directory(self) -> str | None:
         """What was set."""
-        return kept.SAVEPOINT_DIRECTORY.read(self._configuration)
+        return SAVEPOINT_DIRECTORY.read(self._configuration)
 
     def register_slot_sharing_group(self: E, slot_sharing_group: SlotSharingGroup) -> E:
         """Give the group of a name its resources. Spark places tasks, so they have no effect."""

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from scurry.checkpoint.savepoint_manifest import GraphNode
 from scurry.engine.histories import JobSink
-from scurry.runtime.specs import JobSpec
+from scurry.runtime.specs import JobSpec, OperatorSpec, SourceSpec
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,17 @@ class Job:
     spec: JobSpec
     sinks: tuple[JobSink, ...]
 
+    @property
+    def graph(self) -> list[GraphNode]:
+        """The sources and operators, with where each of them runs and whom it feeds."""
+        spec = self.spec
+        nodes: list[tuple[OperatorSpec | SourceSpec, int]] = [(s, s.tasks) for s in spec.sources]
+        nodes.extend((each, each.parallelism) for each in spec.operators.values())
+        return [
+            GraphNode(each.uid, each.name, spec.runs_in(each.uid), degree, _fed_by(each))
+            for each, degree in nodes
+        ]
+
     def take_rooms(self, room: Callable[[str], Path]) -> None:
         """Tell sources and sinks which directories they have in the checkpoint. Called when the
         job starts, before anything is sent to workers."""
@@ -24,3 +36,8 @@ class Job:
             source.source.take_room(room(source.uid))
         for each in self.sinks:
             each.sink.take_room(room(each.uid))
+
+
+def _fed_by(spec: OperatorSpec | SourceSpec) -> list[str]:
+    wires = [spec.outputs, *spec.side_outputs.values()]
+    return list(dict.fromkeys(wire.target for part in wires for wire in part))

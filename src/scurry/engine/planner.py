@@ -115,6 +115,7 @@ class BatchPlanner:
         self._partitions: dict[tuple[str, str], PartitionState] = {}
         self._finished: set[str] = set()
         self._announced_end = False
+        self._draining = False
         self._now = 0
         self._wake: int | None = None
         self._warned: set[str] = set()
@@ -165,6 +166,10 @@ class BatchPlanner:
         """Whether every source has ended and the end has been planned."""
         return self._announced_end
 
+    def drain(self) -> None:
+        """From the next micro-batch on, the input of all sources ends where it is."""
+        self._draining = True
+
     def next(self, batch: int, now: int | None = None) -> list[TaskPlan] | None:
         """The tasks of micro-batch ``batch``, None if there is nothing to do yet.
 
@@ -176,9 +181,9 @@ class BatchPlanner:
             return None
         held_back = self._held_back()
         reads = {
-            uid: enumerator.plan(self._positions[uid], self.max_records)
+            uid: self._read(uid, enumerator)
             for uid, enumerator in self._enumerators.items()
-            if uid not in self._finished and uid not in held_back
+            if uid not in self._finished and (uid not in held_back or self._draining)
         }
         ending = {uid for uid, read in reads.items() if read.finished}
         clock = int(time.time() * 1000) if now is None else now
@@ -201,6 +206,11 @@ class BatchPlanner:
         self._announced_end = len(self._finished) == len(self._enumerators)
         self.history.plan(batch)
         return self._tasks(batch, now, reads, ending)
+
+    def _read(self, uid: str, enumerator: SourceEnumerator) -> ReadPlan:
+        if self._draining:
+            return ReadPlan(self._positions[uid], finished=True)
+        return enumerator.plan(self._positions[uid], self.max_records)
 
     def _held_back(self) -> set[str]:
         """The sources that are too far ahead of their alignment group."""

@@ -1,4 +1,4 @@
-"""Rescaling a stage: which rule each kind of table follows, and what becomes of the slots' notes.
+"""Rescaling a job: which rule each kind of table follows, and what becomes of the slots' notes.
 
 How journals are dealt out is the business of :mod:`scurry.state.rescaling`. This module adds what
 only the runtime knows: what its own tables hold, and what is in the notes of a slot, which are the
@@ -21,6 +21,7 @@ from scurry.runtime.keyed_state import OWN
 from scurry.runtime.relational.append_join import RUNS_OF_ROWS
 from scurry.runtime.relational.keyed import ROWS_OF_KEYS, VALUES_OF_KEYS
 from scurry.runtime.report import decode_report, encode_report
+from scurry.runtime.specs import JobSpec
 from scurry.runtime.timers import EVENT, PROCESSING, TimerQueue, timer_table
 from scurry.runtime.windowing.contents import ELEMENTS, VALUES
 from scurry.runtime.windowing.contexts import OF_ASSIGNER, OF_TRIGGER, OF_WINDOW
@@ -47,6 +48,7 @@ from scurry.state.journal import Head, Journal, MemoryJournal, grouped, pack
 from scurry.state.rescaling import (
     Deal,
     Gathered,
+    Place,
     Rule,
     Splitter,
     by_key_group,
@@ -89,9 +91,15 @@ OF_RELATIONS: dict[str, Rule] = {
     ROWS_OF_KEYS: _KEYED,
     RUNS_OF_ROWS: RowRuns.redistribute,
 }
-#: Deals out the journals of a stage, given how the slots' records have to be renumbered; returns
+#: Deals out the journals of all stages, given how the slots' records have to be renumbered; returns
 #: what was gathered from each slot.
-Split = Callable[[Mapping[int, Renumbering]], dict[int, Gathered]]
+Split = Callable[[Mapping[Place, Renumbering]], dict[Place, Gathered]]
+
+
+def deal_for(job: JobSpec) -> Deal:
+    """Where everything goes in ``job``."""
+    slots, depth = job.parallelism, len(job.stages)
+    return Deal(slots, job.max_parallelism, job.degrees, rule_of, job.hosted, depth)
 
 
 def rule_of(table: str) -> Rule | None:
@@ -126,10 +134,10 @@ class SlotStart(NamedTuple):
     ranged: tuple[str, ...] = ()
 
 
-def rescale_stage(
-    heads: Mapping[int, Head], split: Split, deal: Deal, before: Mapping[str, int]
-) -> list[SlotStart]:
-    """Have the journals of one stage dealt out; ``heads`` are theirs by slot, ``before`` is the
+def redeal(
+    heads: Mapping[Place, Head], split: Split, deal: Deal, before: Mapping[str, int]
+) -> dict[Place, SlotStart]:
+    """Have the journals of all stages dealt out; ``heads`` are theirs by slot, ``before`` is the
     parallelism that operators had."""
     settled = settle(split({}), deal)
     if settled.renumbering:
@@ -137,66 +145,86 @@ def rescale_stage(
     # what was written before has to be older than what is written next, see SlotStore.epoch
     base = max((head.next + head.number for head in heads.values()), default=0)
     notes = _notes({origin: head.notes for origin, head in heads.items()}, deal, before)
-    entries = [pack(list(grouped(changes))) for changes in settled.entries]
     large = _large(heads.values(), Order.KEY), _large(heads.values(), Order.PREFIX)
-    return [SlotStart(base, *rest, *large) for rest in zip(notes, entries, strict=True)]
+    made = {}
+    for place in deal.places:
+        entry = pack(list(grouped(settled.entries[place])))
+        mine = (tuple(t for t in tables if deal.stage_of(t) == place.stage) for tables in large)
+        made[place] = SlotStart(base, notes[place], entry, *mine)
+    return made
 
 
-def _large(heads: Iterable[Head], by: Order) -> tuple[str, ...]:
+def _large(heads: Iterable[Head], by: Order) -> list[str]:
     """The tables that lie in runs of that order in some slot."""
-    found = {table for head in heads for table, info in head.runs.items() if info.by is by}
-    return tuple(sorted(found))
+    return sorted({table for head in heads for table, info in head.runs.items() if info.by is by})
 
 
-def rescale_in_memory(
-    journals: Mapping[int, Journal], deal: Deal, before: Mapping[str, int]
-) -> list[MemoryJournal]:
-    """The journals of a stage's new slots, made of those of its slots before."""
-    heads = {slot: head for slot, journal in journals.items() if (head := journal.head())}
+def redeal_in_memory(
+    journals: Mapping[Place, Journal], deal: Deal, before: Mapping[str, int]
+) -> dict[Place, MemoryJournal]:
+    """The journals of a job's new slots, made of those of its slots before."""
+    heads = {place: head for place, journal in journals.items() if (head := journal.head())}
     if not heads:
-        return []
-    shares: list[list[bytes]] = [[] for _ in range(deal.slots)]
+        return {}
+    shares: dict[Place, list[bytes]] = {}
 
-    def split(renumbering: Mapping[int, Renumbering]) -> dict[int, Gathered]:
-        for share in shares:
-            share.clear()
+    def split(renumbering: Mapping[Place, Renumbering]) -> dict[Place, Gathered]:
+        shares.clear()
         gathered = {}
-        for slot, head in heads.items():
-            numbers = renumbering.get(slot)
-            splitter = Splitter(slot, deal, _appender(shares), numbers, head.counts)
+        for place, head in heads.items():
+            numbers = renumbering.get(place)
+            splitter = Splitter(place, deal, append, numbers, head.counts)
             for seq in range(head.first, head.next):
-                splitter.take(seq, journals[slot].read(seq))
-            for group in large_groups(head, journals[slot].runs):
+                splitter.take(seq, journals[place].read(seq))
+            for group in large_groups(head, journals[place].runs):
                 splitter.take_group(group)
             splitter.finish()
-            gathered[slot] = splitter.gathered
+            gathered[place] = splitter.gathered
         return gathered
 
-    made = []
-    for share, start in zip(shares, rescale_stage(heads, split, deal, before), strict=True):
-        made.append(MemoryJournal())
-        made_of = [*share, start.entry]
-        take_in(made[-1], made_of, start.base, start.notes, start.bulky, start.ranged)
+    def append(place: Place, blob: bytes) -> None:
+        shares.setdefault(place, []).append(blob)
+
+    made = {}
+    for place, start in redeal(heads, split, deal, before).items():
+        made[place] = MemoryJournal()
+        made_of = [*shares.get(place, []), start.entry]
+        take_in(made[place], made_of, start.base, start.notes, start.bulky, start.ranged)
     return made
 
 
-def _appender(shares: list[list[bytes]]) -> Callable[[int, bytes], None]:
-    return lambda slot, blob: shares[slot].append(blob)
-
-
-def _notes(notes: Mapping[int, bytes], deal: Deal, before: Mapping[str, int]) -> list[bytes]:
-    held = {origin: decode_report(data) for origin, data in sorted(notes.items())}
+def _notes(
+    notes: Mapping[Place, bytes], deal: Deal, before: Mapping[str, int]
+) -> dict[Place, bytes]:
+    held = [decode_report(data) for _, data in sorted(notes.items())]
     gates: dict[str, list[Any]] = {}
-    for uid in sorted({uid for kept in held.values() for uid in kept["gates"]}):
-        snapshots = [kept["gates"][uid] for kept in held.values() if uid in kept["gates"]]
+    for uid in sorted({uid for kept in held for uid in kept["gates"]}):
+        snapshots = [kept["gates"][uid] for kept in held if uid in kept["gates"]]
         gates[uid] = InputGate.redistribute(snapshots, _renamed(deal, before))
-    cells = _cells([kept["cells"] for kept in held.values()], before)
-    stage = next((kept["stage"] for kept in held.values()), 0)
-    made = []
-    for slot in range(deal.slots):
-        mine = {uid: kept for uid, kept in gates.items() if slot < deal.degrees.get(uid, slot + 1)}
-        made.append(encode_report({"gates": mine, "cells": cells, "stage": stage}))
-    return made
+    by_stage: dict[int, list[dict[str, Any]]] = {}
+    for kept in held:
+        by_stage.setdefault(kept["stage"], []).append(kept["cells"])
+    cells: dict[str, Any] = {}
+    for slots in by_stage.values():
+        cells.update(_cells(slots, before))
+    return {place: _note(place, gates, cells, deal) for place in deal.places}
+
+
+def _note(
+    place: Place, gates: Mapping[str, list[Any]], cells: Mapping[str, Any], deal: Deal
+) -> bytes:
+    """What one slot finds of the operators that run in its stage."""
+
+    def here(uid: str) -> bool:
+        return deal.stages.get(uid) == place.stage
+
+    mine = {
+        uid: kept
+        for uid, kept in gates.items()
+        if here(uid) and place.slot < deal.degrees.get(uid, place.slot + 1)
+    }
+    own = {name: value for name, value in cells.items() if here(name.rpartition("|")[0])}
+    return encode_report({"gates": mine, "cells": own, "stage": place.stage})
 
 
 def _renamed(deal: Deal, before: Mapping[str, int]) -> Callable[[str], list[str]]:

@@ -1,4 +1,8 @@
-"""Rescaling: the journals of some slots become the journals of another number of slots.
+"""Rescaling: the journals of some slots become the journals of other slots.
+
+A job may go on with another parallelism, or as a program whose operators run in other stages. Both
+mean the same for its journals: what an operator has in them goes to the slots that the operator has
+from now on.
 
 A journal is a sequence of changes, and every change belongs to a key group, to every slot, or to a
 table that has to be seen as a whole. So journals are dealt out without being replayed: their
@@ -18,12 +22,13 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from scurry.common.keys import slot_of_group
 from scurry.state.codecs.records import renumbered
 from scurry.state.codecs.schemas import TABLE as SCHEMAS
 from scurry.state.codecs.schemas import Renumbering, merge_schemas
+from scurry.state.inventory import uid_of_table
 from scurry.state.journal import (
     CHUNK_BYTES,
     Change,
@@ -36,6 +41,14 @@ from scurry.state.journal import (
     unpack_groups,
 )
 from scurry.state.operator_state import redistribute_records
+
+
+class Place(NamedTuple):
+    """A slot of a stage; stages count from 1."""
+
+    stage: int
+    slot: int
+
 
 #: A record on its way: slot, key, record.
 Piece = tuple[int, bytes, bytes | None]
@@ -90,7 +103,7 @@ def to_everyone(
 
 @dataclass(frozen=True)
 class Deal:
-    """A new number of slots."""
+    """Where everything goes: a number of slots, and the stages of operators."""
 
     #: the slots of the job
     slots: int
@@ -99,10 +112,24 @@ class Deal:
     degrees: Mapping[str, int]
     #: the rule of a table, None if it has to be gathered
     rule_of: Callable[[str], Rule | None]
+    #: the stage of each operator that runs in one; what others have left goes nowhere
+    stages: Mapping[str, int]
+    #: how many stages there are
+    depth: int
+
+    @property
+    def places(self) -> list[Place]:
+        """All slots of all stages."""
+        stages = range(1, self.depth + 1)
+        return [Place(stage, slot) for stage in stages for slot in range(self.slots)]
+
+    def stage_of(self, table: str) -> int | None:
+        """The stage whose slots have ``table``, None if no operator wants it."""
+        return self.stages.get(uid_of_table(table))
 
     def slots_of(self, table: str) -> int:
         """How many slots have a part of ``table``."""
-        return min(self.degrees.get(table.partition("\x1f")[0], self.slots), self.slots)
+        return min(self.degrees.get(uid_of_table(table), self.slots), self.slots)
 
     def shares(self, table: str, origin: int) -> Shares:
         """How the records that slot ``origin`` has of ``table`` are dealt out."""
@@ -115,14 +142,18 @@ def _owners(slots: int, groups: int) -> tuple[int, ...]:
     return tuple(slot_of_group(group, slots, groups) for group in range(groups))
 
 
+#: The stage that a table goes to, its rule and its shares.
+_Way = tuple[int, Rule | None, Shares]
+
+
 class Splitter:
     """Deals out the journal of slot ``origin``; the entries for the new slots go to ``write``."""
 
     def __init__(
         self,
-        origin: int,
+        origin: Place,
         deal: Deal,
-        write: Callable[[int, bytes], None],
+        write: Callable[[Place, bytes], None],
         renumbering: Renumbering | None = None,
         counts: Callable[[int, str], bool] = lambda seq, table: True,
     ) -> None:
@@ -133,9 +164,9 @@ class Splitter:
         self._deal = deal
         self._write = write
         self._renumbering = renumbering or {}
-        self._waiting: list[list[Change]] = [[] for _ in range(deal.slots)]
+        self._waiting: dict[int, list[list[Change]]] = {}
         self._bytes = 0
-        self._ways: dict[str, tuple[Rule | None, Shares]] = {}
+        self._ways: dict[str, _Way | None] = {}
 
     def take(self, seq: int, blob: bytes) -> None:
         """The next entry of the journal, and its number."""
@@ -146,23 +177,31 @@ class Splitter:
     def take_group(self, group: Group) -> None:
         """Changes of one table, or what is in it."""
         table, keys, records = group
-        way = self._ways.get(table)
+        if table not in self._ways:
+            self._ways[table] = self._way(table)
+        way = self._ways[table]
         if way is None:
-            way = self._deal.rule_of(table), self._deal.shares(table, self.origin)
-            self._ways[table] = way
-        rule, shares = way
+            return
+        stage, rule, shares = way
         if rule is None:
             self._gather(table, keys, records)
             return
         numbers = self._renumbering.get(table)
         if numbers is not None:
             records = [None if r is None else renumbered(r, numbers) for r in records]
-        waiting = self._waiting
+        waiting = self._waiting.setdefault(stage, [[] for _ in range(self._deal.slots)])
         for slot, key, record in rule(keys, records, shares):
             waiting[slot].append((table, key, record))
         self._bytes += bytes_of(group)
         if self._bytes >= _WAITING_BYTES:
             self.finish()
+
+    def _way(self, table: str) -> _Way | None:
+        """What becomes of ``table``, None if nothing does."""
+        stage = 0 if table == SCHEMAS else self._deal.stage_of(table)
+        if stage is None:
+            return None
+        return stage, self._deal.rule_of(table), self._deal.shares(table, self.origin.slot)
 
     def _gather(self, table: str, keys: list[bytes], records: Sequence[bytes | None]) -> None:
         held = self.gathered.setdefault(table, {})
@@ -174,37 +213,42 @@ class Splitter:
 
     def finish(self) -> None:
         """Write what is waiting."""
-        for slot, changes in enumerate(self._waiting):
-            if changes:
-                self._write(slot, pack(list(grouped(changes))))
-        self._waiting = [[] for _ in range(self._deal.slots)]
+        for stage, slots in self._waiting.items():
+            for slot, changes in enumerate(slots):
+                if changes:
+                    self._write(Place(stage, slot), pack(list(grouped(changes))))
+        self._waiting = {}
         self._bytes = 0
 
 
 @dataclass
 class Settlement:
-    """What can be said once the journals of all slots of a stage have been read."""
+    """What can be said once the journals of all slots have been read."""
 
-    #: by slot: records of the tables that were gathered
-    entries: list[list[Change]]
+    #: by new slot: records of the tables that were gathered
+    entries: dict[Place, list[Change]]
     #: by slot before: where records name another version of their schema from now on; if there
     #: are any, the journals have to be dealt out again
-    renumbering: dict[int, Renumbering] = field(default_factory=dict)
+    renumbering: dict[Place, Renumbering] = field(default_factory=dict)
 
 
-def settle(gathered: Mapping[int, Gathered], deal: Deal) -> Settlement:
+def settle(gathered: Mapping[Place, Gathered], deal: Deal) -> Settlement:
     """Deal out the tables that were gathered from the slots before."""
-    made = Settlement([[] for _ in range(deal.slots)])
+    made = Settlement({place: [] for place in deal.places})
     origins = sorted(gathered)
     rows, made.renumbering = merge_schemas(
         {origin: gathered[origin].get(SCHEMAS, {}) for origin in origins}
     )
-    for entries in made.entries:
+    for entries in made.entries.values():
         entries.extend((SCHEMAS, key, record) for key, record in rows.items())
     for table in sorted({name for origin in origins for name in gathered[origin]} - {SCHEMAS}):
-        instances = [gathered[origin].get(table, {}) for origin in origins]
+        before = {origin.stage for origin in origins if table in gathered[origin]}
+        instances = [gathered[o].get(table, {}) for o in origins if o.stage in before]
+        stage = deal.stage_of(table)
+        assert stage is not None, "what nobody wants is not gathered"
         for slot, states in enumerate(redistribute_records(instances, deal.slots_of(table))):
-            made.entries[slot].extend((table, key, record) for key, record in states.items())
+            entries = made.entries[Place(stage, slot)]
+            entries.extend((table, key, record) for key, record in states.items())
     return made
 
 

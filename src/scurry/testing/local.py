@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import quote
 
-from scurry.checkpoint.claims import claim_state
+from scurry.checkpoint.claims import claim_state, moved
 from scurry.checkpoint.epochs import Epoch
 from scurry.checkpoint.lease import World, claim
 from scurry.checkpoint.lease_files import LeaseFiles, MemoryLeaseFiles
@@ -38,12 +38,11 @@ from scurry.engine.unpicklable import pickled
 from scurry.runtime.envelope import Envelope
 from scurry.runtime.host import SlotHost
 from scurry.runtime.ingress import IngressTask
-from scurry.runtime.rescaling import rescale_in_memory, rule_of
+from scurry.runtime.rescaling import deal_for, redeal_in_memory
 from scurry.runtime.specs import JobSpec
-from scurry.state.journal import MemoryJournal
 from scurry.state.local.store import Store
-from scurry.state.rescaling import Deal
-from scurry.testing.local_checkpoint import MemoryCheckpoint, Place
+from scurry.state.rescaling import Place
+from scurry.testing.local_checkpoint import MemoryCheckpoint
 from scurry.testing.sinks import ListSink
 
 _PLENTY = 1 << 40
@@ -176,33 +175,26 @@ class LocalJob:
     def continue_as(self, job: CompiledJob, allow_non_restored_state: bool = False) -> None:
         """Restart as ``job``, a changed program, as a job on Spark does on its checkpoint."""
         runnable = self._claiming(job, allow_non_restored_state)
-        if self._job.spec.parallelism == runnable.spec.parallelism:
+        before, after, epoch = self._job.spec, runnable.spec, self.checkpoint.last_epoch()
+        same = before.parallelism == after.parallelism and len(before.stages) == len(after.stages)
+        if same and (epoch is None or not moved(after, epoch)):
             self._start_again(runnable)
         else:
             self._move_to(runnable)
 
     def _claiming(self, job: CompiledJob, allow_non_restored_state: bool = False) -> Job:
         """``job``, if it may go on with the state that there is."""
-        before, after = self._job.spec, job.spec
-        if len(before.stages) != len(after.stages):
-            raise ValueError(
-                f"A job of {len(before.stages)} stages cannot go on as one of {len(after.stages)}: "
-                "a checkpoint keeps its number of stages."
-            )
+        after = job.spec
         standing = standing_of(self.checkpoint, "memory")
         if standing is not None:
             after = claim_state(after, standing, allow_non_restored_state)
         return replace(job.runnable, spec=after)
 
     def _move_to(self, job: Job) -> None:
-        """Start again with another parallelism."""
+        """Start again with another parallelism, or with other stages."""
         before, after = self._job.spec, job.spec
-        deal = Deal(after.parallelism, after.max_parallelism, after.degrees, rule_of)
-        held, dealt = self.checkpoint.journals, dict[Place, MemoryJournal]()
-        for stage in range(1, len(after.stages) + 1):
-            journals = {slot: held[at, slot] for at, slot in sorted(held) if at == stage}
-            for slot, journal in enumerate(rescale_in_memory(journals, deal, before.degrees)):
-                dealt[stage, slot] = journal
+        held = dict(sorted(self.checkpoint.journals.items()))
+        dealt = redeal_in_memory(held, deal_for(after), before.degrees)
         self.checkpoint.move(dealt, carry_over(self.checkpoint, after))
         self._start_again(job)
 
@@ -264,12 +256,12 @@ class LocalJob:
         slots = self._job.spec.parallelism
         for slot in range(slots):
             mine = [envelope for envelope in envelopes if envelope.slot % slots == slot]
-            journal = self.checkpoint.journal((stage, slot))
+            journal = self.checkpoint.journal(Place(stage, slot))
             # the order in which Spark delivers envelopes is not defined
             yield from self._host(stage, slot).run(reversed(mine), journal)
 
     def _host(self, stage: int, slot: int) -> SlotHost:
-        place = (stage, slot)
+        place = Place(stage, slot)
         if place not in self._hosts:
             job = self._load()
             if place not in self._stores:

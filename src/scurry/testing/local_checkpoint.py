@@ -16,9 +16,7 @@ from scurry.checkpoint.epochs import Epoch, decode_epoch
 from scurry.engine.standing import CarriedOver
 from scurry.runtime.ingress import TaskPlan, decode_plan, encode_plan
 from scurry.state.journal import MemoryJournal
-
-#: A stage, and a slot of it.
-Place = tuple[int, int]
+from scurry.state.rescaling import Place
 
 
 class MemoryCheckpoint:

@@ -42,6 +42,8 @@ def test_what_it_says(tmp_path: Path) -> None:
         "stages": 1,
         "version": 5,
         "name": "Scurry job",
+        "restored_from": "",
+        "copy": "",
         "writer": {"scurry": scurry.__version__, "pyspark": version("pyspark")},
         "generations": [
             {
@@ -51,6 +53,7 @@ def test_what_it_says(tmp_path: Path) -> None:
                 "sources": {"numbers": 1},
                 "first": 0,
                 "driver": 0,
+                "stages": 1,
             }
         ],
     }

@@ -242,21 +242,47 @@ def test_a_source_of_another_class_cannot_read_the_position() -> None:
     assert sink.values == [7, 8, 1, 2, 3]
 
 
-def test_state_in_another_stage_is_refused() -> None:
-    def counted(late: bool, sink: ListSink) -> Any:
-        program = Program(sink)
-        first = program.events().rebalance().map(lambda e: e).uid("first")
-        second = program.events("second")
-        stream = first if late else second
-        counts = stream.key_by(lambda e: e[0]).process(Count()).uid("count")
-        second.sink_to(ListSink())
-        first.key_by(lambda e: e[0]).map(lambda e: e).uid("echo").sink_to(ListSink())
-        return program.ending(counts)
+@pytest.mark.parametrize("parallelism", [1, 3])
+@pytest.mark.parametrize("pending", [False, True])
+def test_state_follows_its_operator_into_another_stage(parallelism: int, pending: bool) -> None:
+    """Two keyed levels are inserted before the count, and taken out again."""
 
-    with after_two_batches(counted(False, ListSink())) as job:
-        lies = "uid 'count', .*it lies in stage 1, and the operator now runs in stage 2"
+    def counted(levels: int, sink: ListSink, parallelism: int) -> Any:
+        program = Program(sink, parallelism)
+        stream = program.events()
+        for level in range(levels):
+            stream = stream.key_by(lambda e: e[0]).map(lambda e: e).uid(f"level {level}")
+        return program.ending(stream.key_by(lambda e: e[0]).process(Count()).uid("count"))
+
+    sink = ListSink()
+    with LocalJob(counted(0, sink, 1)) as job:
+        job.step(2)
+        if pending:
+            # as if the driver had died after its sinks have committed
+            assert job.plan_step(2)
+        job.continue_as(counted(2, sink, parallelism))
+        job.step(2)
+        assert job.epoch().inventory["count"].stages == [3]
+        job.continue_as(counted(0, sink, 1))
+        drain(job)
+        assert job.epoch().inventory["count"].stages == [1]
+    counts = [row for row in sink.values if row[0] != "timer"]
+    assert sorted(counts) == [("a", 1), ("a", 2), ("a", 3), ("a", 4), ("b", 1), ("b", 2)]
+    timers = [row for row in sink.values if row[0] == "timer"]
+    assert sorted(timers) == [("timer", 50 + time) for _, time in DATA]
+
+
+def test_operator_state_does_not_move_between_the_ingress_and_stages() -> None:
+    def numbered(apart: bool, sink: ListSink) -> Any:
+        program = Program(sink)
+        events = program.events()
+        stream = events.rebalance() if apart else events
+        return program.ending(stream.map(Position()).uid("position"))
+
+    with after_two_batches(numbered(False, ListSink())) as job:
+        lies = "uid 'position', .*it lies in the ingress, and the operator now runs in stage 1"
         with pytest.raises(StateError, match=lies):
-            job.continue_as(counted(True, ListSink()))
+            job.continue_as(numbered(True, ListSink()))
 
 
 def reducing(*functions: Any, uids: tuple[str | None, ...] = ()) -> Any:

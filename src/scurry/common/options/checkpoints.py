@@ -45,6 +45,23 @@ IGNORE_UNCLAIMED_STATE: Option[bool] = Option(
     older=("execution.savepoint.ignore-unclaimed-state",),
     setter="scurry run -n",
 )
+SAVEPOINT_DIRECTORY: Option[str | None] = Option(
+    "execution.checkpointing.savepoint-dir",
+    "string",
+    None,
+    "Where savepoints are written of which nobody says where.",
+    older=("state.savepoints.dir", "savepoints.state.backend.fs.dir"),
+    setter="env.set_default_savepoint_directory",
+)
+RECOVERY_PATH: Option[str | None] = Option(
+    "execution.state-recovery.path",
+    "string",
+    None,
+    "The savepoint that a job starts from. Its own checkpoint, in execution.checkpointing.dir, "
+    "remembers that: a job that is started again goes on with the checkpoint.",
+    older=("execution.savepoint.path",),
+    setter="env.from_savepoint",
+)
 CHECKPOINT_TIMEOUT: Option[int] = Option(
     "execution.checkpointing.timeout",
     "duration",

@@ -14,7 +14,7 @@ _KEYS = {
         async-state.active-buffer-timeout async-state.total-buffer-size attached
         batch-shuffle-mode batch-state-backend.enabled embedded-rpc-cluster.enabled job-listeners
         job-status-changed-listeners program-config.enabled program-config.wildcards
-        savepoint-restore-mode savepoint.path shutdown-on-application-finish
+        savepoint-restore-mode shutdown-on-application-finish
         shutdown-on-attached-exit sort-keyed-partition.memory sort-partition.memory
         sorted-inputs.enabled sorted-inputs.memory submit-failed-job-on-application-error target
         terminate-application-on-any-job-terminated-exceptionally
@@ -39,7 +39,7 @@ _KEYS = {
         unaligned.recover-output-on-downstream.enabled write-buffer-size
     """,
     "execution.state-recovery.": """
-        approximate-local-recovery claim-mode from-local path without-channel-state.checkpoint-id
+        approximate-local-recovery claim-mode from-local without-channel-state.checkpoint-id
     """,
     "pipeline.": """
         cep.sharedbuffer.cache.entry-slots cep.sharedbuffer.cache.event-slots

@@ -120,12 +120,3 @@ CACHED_FILES: Option[str] = Option(
     setter="env.register_cached_file",
     effective=False,
 )
-SAVEPOINT_DIRECTORY: Option[str | None] = Option(
-    "execution.checkpointing.savepoint-dir",
-    "string",
-    None,
-    "Where Flink writes savepoints of which nobody says where; Scurry has no savepoints yet.",
-    older=("state.savepoints.dir", "savepoints.state.backend.fs.dir"),
-    setter="env.set_default_savepoint_directory",
-    effective=False,
-)

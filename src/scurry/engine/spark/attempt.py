@@ -26,6 +26,7 @@ from scurry.engine.job import Job
 from scurry.engine.pace import Pace
 from scurry.engine.progress import Progress
 from scurry.engine.protocol import CommitProtocol
+from scurry.engine.savepoints import Savepoints
 from scurry.engine.spark.envelope_batches import ENVELOPE_SCHEMA, to_arrow
 from scurry.engine.spark.payload import JobPayload
 from scurry.engine.spark.presence import dismiss
@@ -61,12 +62,14 @@ class Attempt:
         progress: Progress,
         pace: Pace,
         lease: Fence,
+        savepoints: Savepoints,
     ) -> None:
         self._session = session
         self._spec = job.spec
         self._payload = payload
         self._directory = directory
         self._progress = progress
+        self._savepoints = savepoints
         self._query: StreamingQuery | None = None
         self._failure: BaseException | None = None
         self._halted = threading.Event()
@@ -202,6 +205,11 @@ class Attempt:
         if self._protocol.planned == batch:
             return
         while not self._halted.is_set():
+            if not self._stopping.is_set():
+                # all that was planned is committed, so this is the moment for savepoints
+                self._savepoints.serve()
+                if self._savepoints.draining:
+                    self._protocol.planner.drain()
             if not self._stopping.is_set() and self._plan(batch):
                 return
             self._halted.wait(_IDLE_SECONDS)

@@ -39,7 +39,8 @@ def launch(
     location = checkpoints.CHECKPOINT_DIRECTORY.read(configuration)
     duration = checkpoints.LEASE_DURATION.read(configuration)
     # before Spark is started: a job that is refused should be refused at once
-    with ClaimedCheckpoint(location, job.spec.name, duration) as claimed:
+    savepoint = checkpoints.RECOVERY_PATH.read(configuration)
+    with ClaimedCheckpoint(location, job.spec.name, duration, savepoint) as claimed:
         session, dependencies = connect(obtain_session)
         running = SparkJob(
             session,

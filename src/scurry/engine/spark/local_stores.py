@@ -6,6 +6,9 @@ by checkpoint, so another worker on the same host finds what the last one has le
 
     /tmp/scurry-1000/<checkpoint id>-7/1-0-lmdb/    slot 0 of stage 1
 
+(A checkpoint that began with a savepoint has the id of the one that the savepoint was taken of, so
+its stores are called by an id of their own.)
+
 The number is the epoch of a lease. Drivers that follow each other in good order share the stores. A
 driver that takes over from one which may only be paused gets new ones, because a worker that is
 paused while it writes to a store would keep others from writing to it.

@@ -1,4 +1,4 @@
-"""A checkpoint for another parallelism.
+"""A checkpoint for another parallelism, or for a program whose operators run in other stages.
 
 Spark reads the journals of the last committed micro-batch out of its state stores, a task for each
 slot, and each task deals its journal out into files, one for each new slot. Nothing of the
@@ -9,7 +9,7 @@ crash before that leaves files that the next start deletes; a crash after it, th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
 
@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from scurry.checkpoint.directory import JobDirectory
-from scurry.checkpoint.initial_state import InitialState, ShareWriter
+from scurry.checkpoint.initial_state import InitialState, ShareWriter, share_name
 from scurry.checkpoint.layout import Home
 from scurry.checkpoint.log_files import LogFiles
 from scurry.checkpoint.manifest import Generation
@@ -29,11 +29,11 @@ from scurry.engine.spark.routes import route_values
 from scurry.engine.spark.session import query_session
 from scurry.engine.standing import carry_over
 from scurry.runtime.report import decode_report
-from scurry.runtime.rescaling import rescale_stage, rule_of
+from scurry.runtime.rescaling import deal_for, redeal
 from scurry.runtime.specs import JobSpec
 from scurry.state.codecs.schemas import Renumbering
 from scurry.state.journal import Head, decode_head
-from scurry.state.rescaling import Deal, Gathered, Splitter
+from scurry.state.rescaling import Deal, Gathered, Place, Splitter
 from scurry.state.slot_records import large_groups
 
 _SUMMARY = "origin int, gathered binary"
@@ -46,8 +46,8 @@ _ENTRIES_AT_ONCE = "4"
 def rescale(
     session: SparkSession, directory: JobDirectory, job: JobSpec, payload: JobPayload
 ) -> None:
-    """Make a generation for the parallelism of ``job`` out of the last committed micro-batch, and
-    put it into force; ``payload`` brings the job's classes to the workers."""
+    """Make a generation for the parallelism and the stages of ``job`` out of the last committed
+    micro-batch, and put it into force; ``payload`` brings the job's classes to the workers."""
     made = directory.draft(job)
     before, last = directory.durable()
     if last >= 0:
@@ -78,23 +78,38 @@ def _deal_out_state(
 ) -> None:
     own = query_session(session, before.parallelism)
     own.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", _ENTRIES_AT_ONCE)
-    deal = Deal(job.parallelism, job.max_parallelism, made.operators, rule_of)
+    deal = deal_for(job)
     old, new = directory.home_of(before), directory.home_of(made)
-    checkpoint = str(old.spark)
     slots = {route: slot for slot, route in enumerate(route_values(before.parallelism))}
-    for operator in range(len(job.stages)):
-        heads: dict[int, Head] = {
+    stages = [_OldStage(own, str(old.spark), number, slots) for number in range(before.stages)]
+    heads = {place: head for stage in stages for place, head in stage.heads.items()}
+
+    def split(renumbering: Mapping[Place, Renumbering]) -> dict[Place, Gathered]:
+        gathered: dict[Place, Gathered] = {}
+        for stage in stages:
+            task = _SplitTask(payload, deal, slots, stage.number, old, new, stage.heads)
+            gathered.update(_split(stage.log, task, renumbering))
+        return gathered
+
+    for place, start in redeal(heads, split, deal, before.operators).items():
+        InitialState(new.initial_state_of(*place)).write_start(start)
+
+
+class _OldStage:
+    """The journals of a stage, as Spark's state of the operator ``operator`` has them."""
+
+    def __init__(
+        self, session: SparkSession, checkpoint: str, operator: int, slots: Mapping[int, int]
+    ) -> None:
+        found = {
             slots[row.key.slot]: decode_head(bytes(row.value.content))
-            for row in _state(own, checkpoint, operator, "head").collect()
+            for row in _state(session, checkpoint, operator, "head").collect()
         }
-        stage = decode_report(next(iter(heads.values())).notes)["stage"]
-        log = _state(own, checkpoint, operator, "log").selectExpr(
+        self.number: int = decode_report(next(iter(found.values())).notes)["stage"]
+        self.heads = {Place(self.number, slot): head for slot, head in found.items()}
+        self.log = _state(session, checkpoint, operator, "log").selectExpr(
             "key.slot as route", "user_map_key.seq as seq", "user_map_value.content as content"
         )
-        task = _SplitTask(payload, deal, slots, stage, old, new, heads)
-        starts = rescale_stage(heads, partial(_split, log, task), deal, before.operators)
-        for slot, start in enumerate(starts):
-            InitialState(new.initial_state_of(stage, slot)).write_start(start)
 
 
 def _state(session: SparkSession, checkpoint: str, operator: int, variable: str) -> DataFrame:
@@ -104,12 +119,13 @@ def _state(session: SparkSession, checkpoint: str, operator: int, variable: str)
 
 
 def _split(
-    log: DataFrame, task: _SplitTask, renumbering: Mapping[int, Renumbering]
-) -> dict[int, Gathered]:
+    log: DataFrame, task: _SplitTask, renumbering: Mapping[Place, Renumbering]
+) -> dict[Place, Gathered]:
     """Have Spark deal out the journals of a stage."""
     ordered = log.sortWithinPartitions("route", "seq")
     done = ordered.mapInArrow(partial(task, dict(renumbering)), _SUMMARY).collect()
-    return {row.origin: _gathered.decode(bytes(row.gathered)) for row in done}
+    stage = task.stage
+    return {Place(stage, row.origin): _gathered.decode(bytes(row.gathered)) for row in done}
 
 
 class _SplitTask:
@@ -123,51 +139,58 @@ class _SplitTask:
         stage: int,
         old: Home,
         new: Home,
-        heads: dict[int, Head],
+        heads: Mapping[Place, Head],
     ) -> None:
         self._payload = payload
         self._deal = deal
         self._slots = slots
-        self._stage = stage
+        self.stage = stage
         self._old = old
         self._new = new
         self._heads = heads
 
     def __call__(
-        self, renumbering: Mapping[int, Renumbering], batches: Iterable[pa.RecordBatch]
+        self, renumbering: Mapping[Place, Renumbering], batches: Iterable[pa.RecordBatch]
     ) -> Iterator[pa.RecordBatch]:
         # keys of users' classes are unpickled
         self._payload.load()
         entries = _entries(batches)
         entry = next(entries, None)
         while entry is not None:
-            route, origin = entry[0], self._slots[entry[0]]
-            with ExitStack() as files:
-                writers = [
-                    files.enter_context(ShareWriter(self._begins_with(slot), str(origin)))
-                    for slot in range(self._deal.slots)
-                ]
-                write = partial(_append, writers)
+            route, origin = entry[0], Place(self.stage, self._slots[entry[0]])
+            with _Shares(self._new, origin) as shares:
                 head, numbers = self._heads[origin], renumbering.get(origin)
-                kept = LogFiles(self._old.log(self._stage, origin))
-                splitter = Splitter(origin, self._deal, write, numbers, head.counts)
+                kept = LogFiles(self._old.log(*origin))
+                splitter = Splitter(origin, self._deal, shares.append, numbers, head.counts)
                 while entry is not None and entry[0] == route:
                     splitter.take(entry[1], kept.entry(entry[2]))
                     entry = next(entries, None)
-                for group in large_groups(head, self._old.runs(self._stage, origin)):
+                for group in large_groups(head, self._old.runs(*origin)):
                     splitter.take_group(group)
                 splitter.finish()
             gathered = msgspec.msgpack.encode(splitter.gathered)
             yield pa.RecordBatch.from_pydict(
-                {"origin": [origin], "gathered": [gathered]}, schema=_SUMMARY_ARROW
+                {"origin": [origin.slot], "gathered": [gathered]}, schema=_SUMMARY_ARROW
             )
 
-    def _begins_with(self, slot: int) -> InitialState:
-        return InitialState(self._new.initial_state_of(self._stage, slot))
 
+class _Shares(ExitStack):
+    """What the new slots get of the journal of ``origin``: a file for each that gets something."""
 
-def _append(writers: Sequence[ShareWriter], slot: int, blob: bytes) -> None:
-    writers[slot].append(blob)
+    def __init__(self, new: Home, origin: Place) -> None:
+        super().__init__()
+        self._new = new
+        self._origin = origin
+        self._writers: dict[Place, ShareWriter] = {}
+
+    def append(self, place: Place, blob: bytes) -> None:
+        """Give ``blob`` to the slot ``place``."""
+        writer = self._writers.get(place)
+        if writer is None:
+            state = InitialState(self._new.initial_state_of(*place))
+            writer = self.enter_context(ShareWriter(state, share_name(*self._origin)))
+            self._writers[place] = writer
+        writer.append(blob)
 
 
 def _entries(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, int, bytes]]:

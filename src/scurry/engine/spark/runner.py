@@ -7,11 +7,13 @@ restarts. If the JVM has died, and Scurry had started it, the next run gets a ne
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import threading
 import uuid
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
@@ -20,10 +22,12 @@ from pyspark.sql import SparkSession
 
 from scurry.checkpoint.claims import claim_state
 from scurry.checkpoint.directory import JobDirectory
+from scurry.checkpoint.savepoints import Wish, savepoint_path
 from scurry.common.configuration import Configuration
-from scurry.common.errors import JobError, LeaseLostError, cause_to_show
+from scurry.common.errors import ConfigurationError, JobError, LeaseLostError, cause_to_show
 from scurry.common.job_metrics import JobMetrics
 from scurry.common.job_status import JobStatus
+from scurry.common.options.checkpoints import SAVEPOINT_DIRECTORY
 from scurry.common.own_directories import process_directory
 from scurry.common.waiting import Wait
 from scurry.engine.job import Job
@@ -32,6 +36,7 @@ from scurry.engine.progress import Progress
 from scurry.engine.protocol import Outrun
 from scurry.engine.reporting import Reporting
 from scurry.engine.restarts import Restarts
+from scurry.engine.savepoints import Savepoints
 from scurry.engine.snapshot import take_snapshot
 from scurry.engine.spark.attempt import Attempt
 from scurry.engine.spark.dependencies import NOTHING, Dependencies
@@ -44,17 +49,24 @@ from scurry.engine.spark.session import jvm_has_died, query_session
 from scurry.engine.waits import ProgressTeller
 from scurry.runtime.specs import JobSpec
 
+_log = logging.getLogger("scurry.engine")
+
 
 class ClaimedCheckpoint:
     """The checkpoint of a job that is about to start, held by its lease; ``location`` is None for
     a job without a checkpoint, which has a temporary one. As a context manager it gives the lease
     back if the job cannot be started."""
 
-    def __init__(self, location: str | None, job: str, duration: int) -> None:
+    def __init__(
+        self, location: str | None, job: str, duration: int, savepoint: str | None = None
+    ) -> None:
+        """A new checkpoint begins with what is in ``savepoint``, if one is given."""
         self.temporary = location is None
         self.directory = JobDirectory(location or str(process_directory("jobs")))
         self.lease = self.directory.claim(job, duration)
         self.lease.keep()
+        if savepoint is not None:
+            self._begin_with(savepoint)
 
     def __enter__(self) -> ClaimedCheckpoint:
         return self
@@ -67,6 +79,21 @@ class ClaimedCheckpoint:
     ) -> None:
         if error is not None:
             self.give_back()
+
+    def _begin_with(self, savepoint: str) -> None:
+        try:
+            restored = self.directory.begin_with(savepoint)
+        except BaseException:
+            self.give_back()
+            raise
+        if restored:
+            _log.info("the job starts from the savepoint %s", savepoint)
+        else:
+            _log.info(
+                "the job has started from the savepoint %s before, and goes on with its checkpoint "
+                "in %s",
+                *(savepoint, self.directory.root),
+            )
 
     def give_back(self) -> None:
         """The job has ended, or did not start."""
@@ -121,10 +148,15 @@ class SparkJob:
         )
         self._renew = renew
         self._checkpoint_id = self._prepare()
-        self._stores = stores_name(self._checkpoint_id, self._lease.holder.stores)
+        own_id = self._directory.manifest.copy or self._checkpoint_id
+        self._stores = stores_name(own_id, self._lease.holder.stores)
         self._failure: BaseException | None = None
         self._stopping = threading.Event()
+        self._stopped_with_savepoint = False
         self._ended = threading.Event()
+        self._savepoints = Savepoints(
+            self._directory, job.graph, self._stop_with_savepoint, self._savepoint_target
+        )
         self._reporting = Reporting(
             self._directory.root, self.job_id, lambda: self.job_metrics, self._configuration
         )
@@ -160,6 +192,25 @@ class SparkJob:
     def stop(self) -> None:
         """Ask the job to end after the current micro-batch."""
         self._stopping.set()
+
+    def savepoint(
+        self, directory: str | None, *, stop: bool = False, drain: bool = False
+    ) -> Future[str]:
+        """Ask for a savepoint; see :class:`scurry.engine.savepoints.Savepoints`."""
+        return self._savepoints.ask(directory, stop, drain)
+
+    def _stop_with_savepoint(self) -> None:
+        self._stopped_with_savepoint = True
+        self._stopping.set()
+
+    def _savepoint_target(self, directory: str | None, name: str) -> Wish:
+        chosen = directory or SAVEPOINT_DIRECTORY.read(self._configuration)
+        if chosen is None:
+            raise ConfigurationError(
+                "Nobody says where the savepoint is to be written: give a directory, or set "
+                f"{SAVEPOINT_DIRECTORY.key} in the configuration of the job."
+            )
+        return Wish(savepoint_path(chosen, self.job_id, name))
 
     @property
     def ended(self) -> bool:
@@ -197,7 +248,8 @@ class SparkJob:
             return JobStatus.RUNNING.name
         if self._failure is not None:
             return JobStatus.FAILED.name
-        return (JobStatus.CANCELED if self._stopping.is_set() else JobStatus.FINISHED).name
+        cancelled = self._stopping.is_set() and not self._stopped_with_savepoint
+        return (JobStatus.CANCELED if cancelled else JobStatus.FINISHED).name
 
     def _run(self) -> None:
         self._teller.start()
@@ -205,6 +257,8 @@ class SparkJob:
             with self.progress.board:
                 while not self._attempt():
                     pass
+            if self._failure is None:
+                self._savepoints.serve(at_end=True)
         except BaseException as failure:
             # whatever is wrong with the way of dealing with failures, the job has not ended well
             self._failure = failure
@@ -234,13 +288,13 @@ class SparkJob:
         """Run until the end; False if the checkpoint has to be taken over again before."""
         self._revive()
         spec = replace(self._spec, run_id=uuid.uuid4().hex)
-        if not self._directory.generation.fits(spec):
+        if not self._directory.fits(spec):
             rescale(self._session, self._directory, spec, self._payload(spec, []))
             self._teller.notes = self._directory.home.waiting
         payload = self._payload(spec, route_values(spec.parallelism))
         attempt = Attempt(
             *(self._session, Job(spec, self._sinks), payload, self._directory),
-            *(self.progress, self._pace, self._lease),
+            *(self.progress, self._pace, self._lease, self._savepoints),
         )
         try:
             attempt.run(self._trigger, self._stopping, self._teller.tell)
@@ -280,6 +334,7 @@ class SparkJob:
         return failure
 
     def _finish(self) -> None:
+        self._savepoints.close(self._failure)
         if self._claimed.temporary:
             delete_stores(self._spec.local_root, self._stores)
         for each in self._sinks:

@@ -168,7 +168,7 @@ def run_ingress(payload: JobPayload, batch: int, number: int) -> Iterator[Envelo
     if plan is None:
         return
     payload.prepare()
-    place = (payload.checkpoint_id, number)
+    place = (payload.stores, number)
     with _running, _ingress.dropped_on_failure(place):
         task = _ingress.find(place, payload.run_id)
         if task is None or task.stale(plan):
@@ -200,7 +200,7 @@ def run_host(
 ) -> Iterator[Envelope]:
     """Slot ``slot`` of stage ``stage`` in one micro-batch."""
     payload.prepare()
-    place = (payload.checkpoint_id, stage, slot)
+    place = (payload.stores, stage, slot)
     with _running, _hosts.dropped_on_failure(place):
         host = _hosts.find(place, payload.run_id)
         if host is None or host.stale(journal):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -142,16 +142,19 @@ class SchemaTable:
         return sum(1 for _ in self._store.scan(TABLE))
 
 
+S = TypeVar("S")
+
+
 def merge_schemas(
-    slots: Mapping[int, Mapping[bytes, bytes]],
-) -> tuple[dict[bytes, bytes], dict[int, Renumbering]]:
+    slots: Mapping[S, Mapping[bytes, bytes]],
+) -> tuple[dict[bytes, bytes], dict[S, Renumbering]]:
     """One table of schemas for what several slots hold, and how the versions that records name
     have to be renumbered, for the slots and states where they have to.
 
     A slot that held nothing of a state when its type changed counts versions from the new type on.
     """
     rows: dict[bytes, bytes] = {}
-    renumbering: dict[int, Renumbering] = {}
+    renumbering: dict[S, Renumbering] = {}
     for name in sorted({name for held in slots.values() for name in held}):
         found = {slot: _rows.decode(held[name]) for slot, held in slots.items() if name in held}
         merged = max(found.values(), key=lambda row: len(row.versions))

@@ -1,0 +1,76 @@
+"""Copies of files that nobody changes: linked where the file system can do that.
+
+Most files of a checkpoint are written once and never changed, so two directories can share them.
+A link takes no time and no space, whatever the size of the file; each directory can delete its own
+name of the file without the other noticing. Between two file systems, or where there are no links,
+the content is copied.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+#: Files of more bytes than this are linked. A link costs more than a copy of very few bytes where
+#: many names lie in one directory, and a small file may be one that Spark writes again.
+LARGE = 65_536
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Have the content of ``source``, which nobody changes, under the name ``target`` too."""
+    try:
+        os.link(source, target)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        # there are no links here, or not between these two places
+        shutil.copyfile(source, target)
+
+
+def copy_if_there(source: Path, target: Path) -> bool:
+    """Copy a file that somebody may remove meanwhile, and link it if it is large; whether the file
+    was there."""
+    try:
+        if source.stat().st_size > LARGE:
+            link_or_copy(source, target)
+        else:
+            shutil.copyfile(source, target)
+    except FileNotFoundError:
+        target.unlink(missing_ok=True)
+        return False
+    return True
+
+
+def link_tree(source: Path, target: Path) -> None:
+    """Have all files below ``source`` below ``target`` too; drafts are left out. Files that are
+    removed meanwhile do not count."""
+    for place, _, names in os.walk(source):
+        into = target / Path(place).relative_to(source)
+        into.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            if name.endswith(".draft"):
+                continue
+            try:
+                link_or_copy(Path(place, name), into / name)
+            except FileNotFoundError:
+                (into / name).unlink(missing_ok=True)
+
+
+def copy_room(source: Path, target: Path) -> None:
+    """Copy what sources and sinks keep for themselves, while they may be at work. Nothing is
+    linked: nobody knows which of these files are changed in place.
+
+    A checkpoint of Spark's there, by its name ``spark``, is copied before what lies beside it, and
+    its log of commits before its log of offsets. So the copy may hold more than its checkpoint says
+    is done, which is done again, and never less.
+    """
+    for place, directories, names in os.walk(source):
+        directories.sort(key=lambda name: (name != "spark", name))
+        into = target / Path(place).relative_to(source)
+        into.mkdir(parents=True, exist_ok=True)
+        for name in sorted(names):
+            try:
+                shutil.copyfile(Path(place, name), into / name)
+            except FileNotFoundError:
+                (into / name).unlink(missing_ok=True)

@@ -1,0 +1,88 @@
+"""Beginning a checkpoint with a savepoint.
+
+A job that is to start from a savepoint gets a checkpoint of its own, whose first content is the
+savepoint's; the savepoint itself stays as it is, and other jobs may start from it. The checkpoint
+remembers which savepoint that was. So the same command can be run again, after a crash or a stop:
+it goes on with the checkpoint and does not start from the savepoint a second time.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from pathlib import Path
+
+from scurry.checkpoint.layout import Layout
+from scurry.checkpoint.manifest import ManifestFile
+from scurry.checkpoint.savepoint_manifest import (
+    SavepointManifest,
+    check_whole,
+    copy_files,
+    read_manifest,
+)
+from scurry.common.errors import StateError
+from scurry.common.fault_points import fault_point
+
+_DRAFT = ".restoring-"
+
+
+def local_path(location: str) -> Path:
+    """The path behind a location, which may be a ``file:`` URL."""
+    return Path(location.removeprefix("file://").removeprefix("file:")).expanduser().absolute()
+
+
+def restore(savepoint: str, checkpoint: Path) -> bool:
+    """Begin the checkpoint in the directory ``checkpoint`` with ``savepoint``; False if that has
+    been done before. Raises :class:`StateError` if the savepoint is damaged, or if the directory
+    holds a checkpoint that began otherwise."""
+    place = local_path(savepoint)
+    manifest = read_manifest(place)
+    if _began_before(Layout(checkpoint), manifest, place):
+        return False
+    check_whole(place, manifest)
+    _clear_drafts(checkpoint)
+    draft = checkpoint / f"{_DRAFT}{uuid.uuid4().hex[:12]}"
+    copy_files(place, draft, manifest.files)
+    _move_in(draft, checkpoint, manifest)
+    return True
+
+
+def _began_before(layout: Layout, manifest: SavepointManifest, place: Path) -> bool:
+    found = ManifestFile(layout.manifest_of(max(layout.drivers(), default=0)))
+    if not found.exists():
+        return False
+    known = found.read().restored_from
+    if known == manifest.savepoint_id:
+        return True
+    began = "with another savepoint" if known else "without a savepoint"
+    raise StateError(
+        f"The job is to start from the savepoint {place}, but there is a checkpoint in "
+        f"{layout.root} already, which began {began}. Give the job another "
+        "execution.checkpointing.dir; or, to go on with that checkpoint, leave the savepoint out."
+    )
+
+
+def _move_in(draft: Path, checkpoint: Path, manifest: SavepointManifest) -> None:
+    """Give the restored files their places; the checkpoint's manifest comes last, and with it the
+    checkpoint is there."""
+    source, layout = Layout(draft), Layout(checkpoint)
+    own = ManifestFile(source.manifest).read()
+    own.restored_from, own.copy = manifest.savepoint_id, uuid.uuid4().hex
+    source.manifest.unlink()
+    for entry in os.scandir(draft):
+        target = checkpoint / entry.name
+        # what a restore that was interrupted has left
+        shutil.rmtree(target, ignore_errors=True)
+        os.rename(entry.path, target)
+    draft.rmdir()
+    fault_point("savepoint-restoring")
+    if not ManifestFile(layout.manifest).create(own):
+        raise StateError(
+            f"Somebody else has just made a checkpoint in {checkpoint}. Start the job again."
+        )
+
+
+def _clear_drafts(checkpoint: Path) -> None:
+    for left in checkpoint.glob(f"{_DRAFT}*"):
+        shutil.rmtree(left, ignore_errors=True)

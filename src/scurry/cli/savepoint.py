@@ -1,0 +1,139 @@
+"""``scurry savepoint``: taking, looking at, checking, copying and removing savepoints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from scurry.cli.shown import plain
+
+_PLACE = click.Path(path_type=Path)
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Errors as one message."""
+    # kept out of the start of all other commands
+    from scurry.common.errors import ScurryError
+
+    try:
+        yield
+    except (ScurryError, OSError) as failure:
+        raise click.ClickException(plain(str(failure))) from failure
+
+
+@click.group()
+def savepoint() -> None:
+    """Take savepoints of jobs, and look after them.
+
+    A savepoint is a directory with all that a job needs to go on: state, positions of sources, what
+    sinks have committed. It can be moved and copied. Start from it with
+    `scurry run --from-savepoint PATH`.
+    """
+
+
+@savepoint.command()
+@click.argument("job")
+@click.argument("directory", required=False)
+@click.option("--name", default="", help="What it is called; by default a name that is not in use.")
+@click.option("--stop", is_flag=True, help="End the job with the savepoint.")
+@click.option(
+    "--drain", is_flag=True, help="With --stop: have all windows and timers fire before that."
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=600.0,
+    show_default=True,
+    help="Seconds to wait.",
+)
+def create(
+    job: str, directory: str | None, name: str, stop: bool, drain: bool, timeout: float
+) -> None:
+    """Take a savepoint of JOB and put it into DIRECTORY.
+
+    JOB is a checkpoint directory, the id of a running job, or a part of its name. The job goes on
+    unless --stop is given; if it is not running, the savepoint is made of its checkpoint. Without
+    DIRECTORY the job's execution.checkpointing.savepoint-dir is used. Prints the path.
+    """
+    if drain and not stop:
+        raise click.UsageError("--drain ends the job: give --stop as well.")
+    from scurry.cli.savepoint_create import create_savepoint
+
+    with _readable():
+        click.echo(create_savepoint(job, directory, name, stop, drain, timeout))
+
+
+@savepoint.command("list")
+@click.argument("directory", type=_PLACE)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def list_(directory: Path, as_json: bool) -> None:
+    """List the savepoints in DIRECTORY, the newest first."""
+    from scurry.cli.savepoint_tables import show_list
+
+    with _readable():
+        show_list(directory, as_json)
+
+
+@savepoint.command()
+@click.argument("path", type=_PLACE)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def show(path: Path, as_json: bool) -> None:
+    """Print what the savepoint in PATH holds. Only its manifest is read."""
+    from scurry.cli.savepoint_tables import show_savepoint
+
+    with _readable():
+        show_savepoint(path, as_json)
+
+
+@savepoint.command()
+@click.argument("path", type=_PLACE)
+def verify(path: Path) -> None:
+    """Compare all files of the savepoint in PATH with their checksums."""
+    from scurry.checkpoint.savepoint_manifest import check_whole, read_manifest
+    from scurry.cli.shown import size_in_words
+
+    with _readable():
+        manifest = read_manifest(path)
+        check_whole(path, manifest)
+    click.echo(f"{path} is whole: {len(manifest.files)} files, {size_in_words(manifest.bytes)}")
+
+
+@savepoint.command()
+@click.argument("path", type=_PLACE)
+@click.argument("target", type=_PLACE)
+def copy(path: Path, target: Path) -> None:
+    """Copy the savepoint in PATH to TARGET, and check both."""
+    from scurry.checkpoint.savepoint_directory import copy as copy_savepoint
+
+    with _readable():
+        copy_savepoint(path.absolute(), target.absolute())
+    click.echo(str(target.absolute()))
+
+
+@savepoint.command()
+@click.argument("paths", type=_PLACE, nargs=-1, required=True)
+def drop(paths: tuple[Path, ...]) -> None:
+    """Remove the savepoints in PATHS."""
+    from scurry.checkpoint.savepoint_directory import drop as drop_savepoint
+
+    with _readable():
+        for path in paths:
+            drop_savepoint(path.absolute())
+            click.echo(f"removed {path}")
+
+
+@savepoint.command()
+@click.argument("directory", type=_PLACE)
+@click.option("--keep", type=click.IntRange(min=1), help="Keep the last so many of each job.")
+@click.option("--delete", is_flag=True, help="Remove it; without this it is only listed.")
+def gc(directory: Path, keep: int | None, delete: bool) -> None:
+    """List what can be removed from DIRECTORY: savepoints that were never finished and, with
+    --keep, all but the last ones of each job. With --delete it is removed."""
+    from scurry.cli.savepoint_tables import collect_garbage
+
+    with _readable():
+        collect_garbage(directory, keep, delete)

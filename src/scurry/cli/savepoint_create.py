@@ -1,0 +1,94 @@
+"""What ``scurry savepoint create`` does: ask the job that runs, or copy the checkpoint of one that
+does not."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from scurry.checkpoint.contents import is_held
+from scurry.checkpoint.directory import JobDirectory
+from scurry.checkpoint.layout import Layout
+from scurry.checkpoint.restore import local_path
+from scurry.checkpoint.savepoints import Wish, complete, freeze, savepoint_path
+from scurry.cli.job_tables import find_jobs
+from scurry.common.errors import LeaseHeldError, StateError
+from scurry.engine.request_files import asked
+
+#: How often the job that was asked is looked at.
+_LOOK_SECONDS = 2.0
+
+
+def create_savepoint(
+    job: str, directory: str | None, name: str, stop: bool, drain: bool, patience: float
+) -> str:
+    """Have a savepoint taken of ``job``; returns its path."""
+    checkpoint = _checkpoint_of(job)
+    # the job may have another working directory
+    chosen = None if directory is None else str(local_path(directory))
+    if _runs(checkpoint):
+        return _ask(checkpoint, chosen, name, stop, drain, patience)
+    if chosen is None:
+        raise click.UsageError("The job is not running, so DIRECTORY has to be given.")
+    return _copy(checkpoint, chosen, name)
+
+
+def _checkpoint_of(job: str) -> Path:
+    place = local_path(job)
+    if Layout(place).leases.is_dir() or Layout(place).manifest.exists():
+        return place
+    found = find_jobs(job)
+    if len(found) > 1:
+        names = ", ".join(f"{each.metrics.name!r} ({each.metrics.job_id[:8]})" for each in found)
+        raise click.ClickException(f"{job!r} fits several jobs: {names}. Give an id.")
+    return Path(found[0].directory)
+
+
+def _runs(checkpoint: Path) -> bool:
+    return is_held(JobDirectory(str(checkpoint)).holder())
+
+
+def _ask(
+    checkpoint: Path, directory: str | None, name: str, stop: bool, drain: bool, patience: float
+) -> str:
+    deadline, look = time.monotonic() + patience, time.monotonic() + _LOOK_SECONDS
+    place = Layout(checkpoint).requests
+    console = Console(stderr=True, highlight=False)
+    with (
+        asked(place, directory, name, stop, drain, patience) as wait,
+        console.status("waiting for the job to take a savepoint"),
+    ):
+        while time.monotonic() < deadline:
+            answer = wait()
+            if answer is None and time.monotonic() > look:
+                look = time.monotonic() + _LOOK_SECONDS
+                if not _runs(checkpoint):
+                    # the job may have answered just before it ended
+                    answer = wait()
+                    if answer is None:
+                        raise StateError("The job has ended without taking a savepoint.")
+            if answer is not None:
+                if answer.error:
+                    raise StateError(f"No savepoint was taken. {answer.error}")
+                return answer.path
+    raise StateError(
+        f"The job has not taken a savepoint within {patience:g} s. `scurry status` says how it is "
+        "doing; give a longer --timeout."
+    )
+
+
+def _copy(checkpoint: Path, directory: str, name: str) -> str:
+    """Make a savepoint of a checkpoint that no job works with, and keep jobs out meanwhile."""
+    held = JobDirectory(str(checkpoint))
+    try:
+        lease = held.claim("scurry savepoint create")
+    except LeaseHeldError as failure:
+        raise StateError(f"A job has just been started there; ask again. {failure}") from failure
+    try:
+        job = held.manifest.checkpoint_id
+        return str(complete(freeze(held, Wish(savepoint_path(directory, job, name)))))
+    finally:
+        lease.release()
