@@ -1,7 +1,7 @@
 """`DataFrameSource`: the rows of a Spark DataFrame, static or streaming, once each.
 
-The rows of one of Spark's partitions stay together, in their order; Spark's partitions are dealt out
-to those of the source in turn. A source of one partition has the order of the whole DataFrame:
+The rows of one of Spark's partitions stay together, in their order. Spark's partitions are dealt
+out to those of the source in turn. A source of one partition has the order of the whole DataFrame:
 batch by batch, partition by partition, row by row. A source of several has no order between them,
 but all rows of a streaming DataFrame's batch come before those of the next one.
 """
