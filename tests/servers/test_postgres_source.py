@@ -12,6 +12,7 @@ import pytest
 
 from scurry.common import Row, Types
 from scurry.common.errors import JobError, NotSupportedError, ProgramError
+from scurry.connectors.postgres import source as source_module
 from scurry.connectors.postgres.jdbc import (
     JdbcConnectionOptions,
     JdbcExecutionOptions,
@@ -105,6 +106,56 @@ def test_new_rows_are_read_once_in_order(dsn: str) -> None:
     above = Watcher(PostgresSource.incremental(dsn, "e", "id", start=4, poll_seconds=0))
     assert above.step() == [5, 6]
     above.enumerator.close()
+
+
+def test_pieces_are_cut_in_the_order_of_the_column(dsn: str) -> None:
+    """As texts, 10 would come before 2."""
+    run(dsn, "INSERT INTO e (name) SELECT 'x' FROM generate_series(1, 25)")
+    watcher = Watcher(PostgresSource.incremental(dsn, "e", "id", poll_seconds=0))
+    assert [len(watcher.step(4)) for _ in range(7)] == [4, 4, 4, 4, 4, 4, 1]
+    watcher.enumerator.close()
+
+
+def test_rows_that_wait_are_told(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source_module, "_COUNT_SHARE", 0)
+    watcher = Watcher(PostgresSource.incremental(dsn, "e", "id", poll_seconds=0))
+    assert watcher.step() == []
+    assert watcher.enumerator.gauges() == {"lag": 0}
+    run(dsn, "INSERT INTO e (name) SELECT 'x' FROM generate_series(1, 7)")
+    assert watcher.step(2) == [1, 2]
+    assert watcher.enumerator.gauges() == {"lag": 5}
+    run(dsn, "INSERT INTO e (name) VALUES ('y')")
+    watcher.restart()
+    assert watcher.step(3) == [3, 4, 5]
+    assert watcher.enumerator.gauges() == {"lag": 3}
+    with psycopg.connect(dsn) as late:
+        late.execute("INSERT INTO e (name) VALUES ('late')")
+        run(dsn, "INSERT INTO e (name) VALUES ('early')")
+        assert watcher.step() == [6, 7, 8]
+        assert watcher.step() == []
+        assert watcher.enumerator.gauges() == {"lag": 1}
+    assert watcher.step() == [9, 10]
+    assert watcher.enumerator.gauges() == {"lag": 0}
+    watcher.enumerator.close()
+    bounded = PostgresSource.snapshot(dsn, "e", "id").enumerator(1)
+    position = bounded.plan(bounded.initial_position(), 4).position
+    assert bounded.gauges() == {"lag": 6}
+    run(dsn, "INSERT INTO e (name) VALUES ('too late for the snapshot')")
+    bounded.plan(position, 5)
+    assert bounded.gauges() == {"lag": 1}
+    bounded.close()
+
+
+def test_between_two_counts_what_was_planned_is_taken_off(dsn: str) -> None:
+    run(dsn, "INSERT INTO e (name) SELECT 'x' FROM generate_series(1, 9)")
+    watcher = Watcher(PostgresSource.incremental(dsn, "e", "id", poll_seconds=3600))
+    watcher.step(2)
+    assert watcher.enumerator.gauges() == {"lag": 7}
+    watcher.step(3)
+    assert watcher.enumerator.gauges() == {"lag": 4}
+    watcher.step(100)
+    assert watcher.enumerator.gauges() == {"lag": 0}
+    watcher.enumerator.close()
 
 
 def test_a_transaction_that_ends_late_loses_no_row(dsn: str) -> None:

@@ -20,7 +20,7 @@ from scurry.connectors.rabbitmq import link, source
 from scurry.datastream import StreamExecutionEnvironment
 from scurry.datastream.connectors.rabbitmq import RMQConnectionConfig, RMQSink, RMQSource
 from scurry.functions.sink import CommitterContext, WriterContext
-from scurry.functions.source import Json, SourceEnumerator
+from scurry.functions.source import LAG, Json, SourceEnumerator
 from scurry.runtime.batch import Batch
 from scurry.testing.local import LocalJob
 from scurry.testing.servers import RabbitMQServer, wait_until
@@ -109,6 +109,26 @@ def test_messages_stay_in_the_queue_until_their_batch_is_durable(queue: Queue) -
     first.close()
     # "c" was planned and never committed
     assert queue.ready() == 1
+
+
+def test_messages_that_wait_are_told(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that the server keeps back count as well as those that have arrived."""
+    monkeypatch.setattr(source, "_COUNT_SECONDS", 0.0)
+    uri = queue.config.get_uri()
+    assert uri is not None
+    queue.config = RMQConnectionConfig.Builder().set_uri(uri).set_prefetch_count(2).build()
+    queue.fill(*((str(n), str(n)) for n in range(5)))
+    reads = reading(queue)
+    first = reads.enumerator(1)
+    rows, position = planned(first, reads, first.initial_position(), 2, most=1)
+    assert (rows, first.gauges()[LAG]) == (["0"], 4)
+    first.committed(position)
+    rows, position = planned(first, reads, position, 2, most=2)
+    assert (rows, first.gauges()[LAG]) == (["1", "2"], 2)
+    first.committed(position)
+    rows, _ = planned(first, reads, position, 2)
+    assert (rows, first.gauges()[LAG]) == (["3", "4"], 0)
+    first.close()
 
 
 def test_a_message_that_comes_again_is_known_by_its_id(queue: Queue) -> None:

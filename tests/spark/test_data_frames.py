@@ -25,7 +25,8 @@ from scurry.common import Configuration, Duration, Row, Types, WatermarkStrategy
 from scurry.common.errors import JobError, ProgramError
 from scurry.common.fault_points import VARIABLE
 from scurry.common.watermark_strategy import TimestampAssigner
-from scurry.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from scurry.connectors.data_frames.feed import is_sorted
+from scurry.datastream import KeyedProcessFunction, MapFunction, StreamExecutionEnvironment
 from scurry.datastream.state import ValueStateDescriptor
 from scurry.datastream.window import TumblingEventTimeWindows
 
@@ -109,6 +110,36 @@ def test_windows_on_columns_of_a_frame(session: SparkSession) -> None:
     for key, at, n in rows:
         expected[key, (at - start).seconds // 10] += n
     assert sorted(row.n for row in found) == sorted(expected.values())
+
+
+class Where(MapFunction):
+    def open(self, runtime_context: Any) -> None:
+        self.index = runtime_context.get_index_of_this_subtask()
+
+    def map(self, value: Any) -> tuple[int, int]:
+        return value.id, self.index
+
+
+def test_a_frame_is_read_by_as_many_tasks_as_the_job_has(session: SparkSession) -> None:
+    frame = session.range(0, 400, 1, 4)
+    found = list(environment().from_data_frame(frame).map(Where()).execute_and_collect())
+    by_task = {index: [n for n, at in found if at == index] for _, index in found}
+    assert sorted(n for n, _ in found) == list(range(400))
+    assert len(by_task) == 2
+    for numbers in by_task.values():
+        for first in range(0, 400, 100):
+            part = [n for n in numbers if first <= n < first + 100]
+            assert part in ([], list(range(first, first + 100)))
+
+
+def test_a_frame_that_was_sorted_is_known(session: SparkSession) -> None:
+    frame = session.range(10)
+    ordered = frame.orderBy(f.desc("id"))
+    assert is_sorted(ordered)
+    assert is_sorted(ordered.where("id > 3").select((f.col("id") + 1).alias("n")).limit(4))
+    for other in (frame, frame.sortWithinPartitions("id"), ordered.repartition(2)):
+        assert not is_sorted(other)
+    assert not is_sorted(ordered.groupBy("id").count())
 
 
 def lines(directory: Path, numbers: Iterable[int]) -> None:
@@ -223,7 +254,8 @@ KILLED = """
 import json, sys
 from pathlib import Path
 from scurry.common import Configuration
-from scurry.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from scurry.connectors.data_frames.feed import is_sorted
+from scurry.datastream import KeyedProcessFunction, MapFunction, StreamExecutionEnvironment
 from scurry.datastream.state import ValueStateDescriptor
 from scurry.testing.spark import local_session
 

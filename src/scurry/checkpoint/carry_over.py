@@ -54,13 +54,15 @@ def _free(before: StateLayout, now: StateLayout) -> bool:
 
 
 def _of_time(before: StateLayout, now: StateLayout) -> bool:
-    """Windows of count are known by a number, whose meaning depends on their size and slide."""
+    """Windows of time are stored with their start and end. Windows of count are stored under a
+    number, whose meaning depends on size and slide, so these must not change."""
     return now.of("windows") == TIME_WINDOWS
 
 
 def _triggers_apart(before: StateLayout, now: StateLayout) -> bool:
-    """A trigger finds nothing of another kind of trigger, as in Flink. But what a composed trigger
-    remembers of a window has the shape of the trigger, and the continuous triggers keep times of
+    """As in Flink, a trigger may take the place of another kind of trigger, and finds nothing of
+    what that one has stored. Two kinds would find it and misread it: a composed trigger, which
+    stores values in the shape of its own parts, and the continuous triggers, which store times of
     different clocks under the same name."""
     if before.of("composed trigger") or now.of("composed trigger"):
         return False
@@ -69,12 +71,13 @@ def _triggers_apart(before: StateLayout, now: StateLayout) -> bool:
 
 
 def _both_evict(before: StateLayout, now: StateLayout) -> bool:
-    """Windows with an evictor keep the timestamps of their elements, others do not."""
+    """Windows with an evictor store each element with its timestamp, windows without one do not."""
     return "none" not in (before.of("evictor"), now.of("evictor"))
 
 
 def _shown_as_before(before: StateLayout, now: StateLayout) -> bool:
-    """Panes are counted only while a function can see them."""
+    """The number of a pane is stored only where a function can see it, so a function that begins to
+    see numbers would find none for windows that have fired already."""
     if before.of("fires") == "once":
         return True
     if before.of("panes") == "shown":
@@ -83,7 +86,8 @@ def _shown_as_before(before: StateLayout, now: StateLayout) -> bool:
 
 
 def _later_only(before: StateLayout, now: StateLayout) -> bool:
-    """A session that is too old for a lower lateness could still be merged with."""
+    """The allowed lateness must not become lower: a stored session could then be too old to take an
+    element, while an element that comes now still merges with it."""
     return _number(now, "lateness") >= _number(before, "lateness")
 
 
@@ -92,7 +96,8 @@ def _unless_merging(before: StateLayout, now: StateLayout) -> bool:
 
 
 def _each_its_slice(before: StateLayout, now: StateLayout) -> bool:
-    """A slice that several windows share outlives the first of them."""
+    """Whether each window has a slice of its own. A slice that several windows share is kept when
+    the first of them has ended."""
     return now.of("size") == now.of("slide") or now.kind == KINDS[SLICED_VALUES]
 
 

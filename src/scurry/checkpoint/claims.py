@@ -94,7 +94,8 @@ def claim_state(job: JobSpec, standing: Standing, allow_non_restored_state: bool
 
 
 def _held(standing: Standing) -> Iterator[tuple[str, Unclaimed]]:
-    """All that the checkpoint holds, by uid, as if nobody claimed it."""
+    """All that the checkpoint holds, with the uid that each part belongs to. Whether an operator of
+    the program claims it is not asked here."""
     epoch = standing.epoch
     for uid, record in _recorded(epoch).items():
         stages, what = frozenset(record.stages), in_words(record)

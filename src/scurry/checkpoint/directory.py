@@ -5,7 +5,7 @@ not at all, and before its micro-batch is executed; a batch that is run again fi
 very same records.
 
 Each driver has a directory of its own for plans, epochs and Spark's checkpoint, and works with it
-under a lease (:mod:`scurry.checkpoint.lease`). It begins with what the driver before has left
+under a lease (:mod:`scurry.checkpoint.lease`). It begins with what the previous driver has left
 (:mod:`scurry.checkpoint.takeover`). So no file that a driver writes is ever written, moved or
 deleted by one that came before it.
 
@@ -186,8 +186,9 @@ class JobDirectory:
         self.check(job)
 
     def take_over(self) -> None:
-        """Begin with what the driver before has left, as it is now. What that one still writes is
-        of no consequence any more, unless :meth:`outrun` says so."""
+        """Begin with copies of what the previous driver has left, as it is now. If the previous
+        driver lives and writes on, that changes nothing here; :meth:`outrun` tells whether it has
+        planned more meanwhile."""
         if self._source is None:
             self._source = max((n for n in self.layout.drivers() if n < self._driver), default=0)
         source = ManifestFile(self.layout.manifest_of(self._source))
@@ -216,15 +217,15 @@ class JobDirectory:
         self.manifest.generations[at] = now
 
     def outrun(self) -> bool:
-        """Whether the driver before has planned micro-batches since its files were taken over, and
-        may have committed them to sinks."""
+        """Whether the previous driver has planned micro-batches, and perhaps committed them to
+        sinks, since its files were taken over."""
         if self._source is None:
             return False
         theirs = ManifestFile(self.layout.manifest_of(self._source)).read()
         return self._last_plan(theirs.generations[-1]) > self._cut
 
     def settle(self) -> None:
-        """Nobody needs the files of drivers before this one any more."""
+        """Remove the files of earlier drivers. Called when nobody needs them any more."""
         if self._source is None:
             return
         self._source = None
@@ -306,7 +307,8 @@ class JobDirectory:
         return self.generation.fits(job) and (epoch is None or not moved(job, epoch))
 
     def _settle_in(self) -> None:
-        """The generation in force has committed something: nobody goes back to the one before."""
+        """Forget the previous generation, and the state that this one began with. Called when the
+        generation in force has committed something, so that nobody goes back."""
         shutil.rmtree(self.home.initial_state, ignore_errors=True)
         del self.manifest.generations[:-1]
         self._file.write(self.manifest)

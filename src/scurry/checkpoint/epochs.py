@@ -93,9 +93,9 @@ class OperatorStates(msgspec.Struct):
                 }
 
     def unite(self) -> None:
-        """The number of tasks changes: put the union lists of all tasks of a stage together, in
-        the hands of its first one, which is there whatever their number is. Everybody is given
-        all of them, and reports its own after the next micro-batch."""
+        """Put the union lists of all tasks of a stage together, as those of its first task. Called
+        when the number of tasks changes, which leaves a first task in any case. In the next
+        micro-batch every task is given the whole list, as always, and reports its own part."""
         for uid, held in self.unions.items():
             by_stage: dict[str, list[Encoded]] = {}
             for place in sorted(held, key=lambda place: int(place.split(":")[1])):
@@ -105,7 +105,7 @@ class OperatorStates(msgspec.Struct):
             }
 
 
-#: 1 had no history.
+#: The version of the form in which epochs are stored. Epochs of version 1 have no history.
 EPOCH_VERSION = 2
 
 

@@ -20,7 +20,7 @@
     root/driver-7/logs/<run>/         log records of workers, on their way to the driver
 
 Each driver has a directory of its own for all that is written again under the same names, called
-after the epoch of its lease. It begins with what the driver before has left
+after the epoch of its lease. It begins with what the previous driver has left
 (:mod:`scurry.checkpoint.takeover`), so a driver that was taken for dead and goes on writes where
 nobody looks any more. What the drivers share are files that are never changed and have random
 names. In checkpoints from before there were leases, and without a lease in tests, the parts of a
@@ -106,7 +106,7 @@ class Home:
         return self.plans / f"{batch:09d}"
 
     def plan_draft(self, batch: int) -> Path:
-        """The same before it is complete."""
+        """The directory of that plan before the plan is complete."""
         return self.own / f"draft-{batch}"
 
     @property
@@ -244,8 +244,9 @@ class Layout:
         return self.root / "savepoint.json"
 
     def manifest_of(self, driver: int) -> Path:
-        """What the checkpoint is, and which generation is in force, as a driver has it. When this
-        file is there, everything is that the driver has taken over."""
+        """The manifest as one driver has it: what the checkpoint is, and which generation is in
+        force. A driver writes this file last when it takes a checkpoint over, so where the file
+        exists, all that the driver has taken over does."""
         return _driver(self.root, driver) / "job.json" if driver else self.manifest
 
     def drivers(self) -> list[int]:

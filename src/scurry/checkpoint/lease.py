@@ -1,4 +1,4 @@
-"""The lease of a checkpoint: one driver at a time, whatever wakes up.
+"""The lease of a checkpoint, by which one driver at a time works with it.
 
 Each driver that works with a checkpoint holds a numbered file (:mod:`scurry.checkpoint.
 lease_files`), which says who it is. The greatest number is the lease in force, and that number is
@@ -181,7 +181,7 @@ class Lease(Fence):
         self._files.replace(self.epoch, msgspec.json.encode(holder))
 
     def release(self) -> None:
-        """The job has ended: whoever comes next need not wait."""
+        """Say in the lease's file that the job has ended, so that the next driver need not wait."""
         self._ended.set()
         if self._thread is not None:
             self._thread.join()

@@ -45,11 +45,12 @@ class Ledger(Protocol):
         """Forget plans that cannot have been executed: those beyond the one after ``batch``."""
 
     def outrun(self) -> bool:
-        """Whether the driver before has planned micro-batches since this one has taken its files
-        over, and may have committed them to sinks. Asked once the sinks take no more of it."""
+        """Whether the previous driver has planned micro-batches, and perhaps committed them to
+        sinks, after this driver took over its files. Called when the sinks have stopped accepting
+        commits of the previous driver."""
 
     def settle(self) -> None:
-        """What the driver before has left is not needed any more."""
+        """Remove what the previous driver has left. Called when it is not needed any more."""
 
 
 def standing_of(ledger: Ledger, place: str) -> Standing | None:
@@ -58,8 +59,8 @@ def standing_of(ledger: Ledger, place: str) -> Standing | None:
     last = -1 if epoch is None else epoch.batch
     pending = ledger.pending_plan(last)
     if pending is not None:
-        # what it does not know of states, because they are written by its own micro-batch,
-        # is not there either
+        # The epoch of a pending plan does not list states that its micro-batch is to write first.
+        # That is right: as the micro-batch is not committed, the checkpoint has none of them.
         epoch = pending[1]
     if epoch is None:
         return None

@@ -167,19 +167,18 @@ class ManifestFile:
             ) from failure
 
     def write(self, manifest: Manifest) -> None:
-        """Make it the manifest, all at once, unless it is already."""
+        """Replace the file by ``manifest``, all at once. Does nothing if the file says the same."""
         content = {**self._content, **msgspec.to_builtins(manifest)}
         if content != self._content or not self.exists():
             write_whole(self._path, msgspec.json.encode(content))
             self._content = content
 
     def create(self, manifest: Manifest) -> bool:
-        """Make it the manifest, unless somebody else is quicker to make another one, which this
-        tells by False."""
+        """Create the file with ``manifest`` in it; False if another process has done so first."""
         return create_whole(self._path, msgspec.json.encode(manifest))
 
     def beside(self, path: Path) -> ManifestFile:
-        """The same manifest as another file, which need not exist yet."""
+        """A file at ``path``, which need not exist yet, for the manifest that this one holds."""
         made = ManifestFile(path)
         made._content = dict(self._content)
         return made

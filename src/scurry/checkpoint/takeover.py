@@ -1,4 +1,4 @@
-"""Taking over what the driver before has left: copies under names of one's own.
+"""Taking over what the previous driver has left: copies, under names of the new driver's own.
 
 A driver that was taken for dead may go on at any time: its tasks write state, its Spark commits. So
 the next driver does not work on the same files. It begins with copies of what counts at that
@@ -28,8 +28,8 @@ _SNAPSHOT = "zip"
 
 
 def take_over(old: Home, new: Home, first: int, last: int | None) -> None:
-    """Have in ``new`` what is in ``old`` up to micro-batch ``last``, None if none was committed;
-    ``first`` is the number of the micro-batch that is Spark's number 0."""
+    """Copy to ``new`` what ``old`` holds up to micro-batch ``last``, which is None if none was
+    committed. ``first`` is the job's number of the micro-batch that Spark numbers 0."""
     for part in new.of_driver:
         shutil.rmtree(part, ignore_errors=True)
     for part in new.needed:

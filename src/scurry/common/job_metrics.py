@@ -115,7 +115,12 @@ class OperatorMetrics(Measures, frozen=True, kw_only=True, rename="camel"):
     kind: Kind
     pending_records: Annotated[
         int | None,
-        _gauge("Records that a source has still to read: of Kafka, end offsets minus positions."),
+        _gauge(
+            "Records that are there and that a source has still to read: of Kafka, end offsets "
+            "minus positions; of a datagen with a rate, what is due by now; of Postgres, rows "
+            "above the position; of RabbitMQ, messages ready or prefetched; of a push source, "
+            "records accepted."
+        ),
     ] = None
     pending_files: Annotated[
         int | None, _gauge("Files that a source has still to read, or to read to their end.")

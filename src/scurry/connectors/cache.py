@@ -20,7 +20,15 @@ from scurry.common.errors import ProgramError
 from scurry.common.type_information import TypeInformation
 from scurry.connectors.seen import SeenBatches
 from scurry.functions.sink import CommitterContext, Records, Sink, SinkWriter, WriterContext
-from scurry.functions.source import Json, ReadPlan, ReadRange, Source, SourceBatch, SourceEnumerator
+from scurry.functions.source import (
+    LAG,
+    Json,
+    ReadPlan,
+    ReadRange,
+    Source,
+    SourceBatch,
+    SourceEnumerator,
+)
 from scurry.runtime.batch import Batch
 from scurry.runtime.blobs import decode_batch, encode_batch
 
@@ -113,6 +121,7 @@ class _Pieces(SourceEnumerator):
 
     def __init__(self, pieces: list[Piece]) -> None:
         self._pieces = pieces
+        self._left = 0
 
     def initial_position(self) -> Json:
         return 0
@@ -122,5 +131,9 @@ class _Pieces(SourceEnumerator):
         while end < len(self._pieces) and records < max_records:
             records += self._pieces[end][1]
             end += 1
+        self._left = sum(records for _, records in self._pieces[end:])
         ranges = [ReadRange("0", name) for name, _ in self._pieces[position:end]]
         return ReadPlan(end, ranges, finished=end >= len(self._pieces))
+
+    def gauges(self) -> dict[str, int]:
+        return {LAG: self._left}

@@ -19,7 +19,15 @@ from scurry.common.copies import take
 from scurry.common.errors import ProgramError
 from scurry.common.type_information import TypeInformation
 from scurry.common.typeinfo import Types
-from scurry.functions.source import Json, ReadPlan, ReadRange, Source, SourceBatch, SourceEnumerator
+from scurry.functions.source import (
+    LAG,
+    Json,
+    ReadPlan,
+    ReadRange,
+    Source,
+    SourceBatch,
+    SourceEnumerator,
+)
 
 _READ_ROWS = 16_384
 #: The first multiplier of a well-known family of generators; spreads neighbouring numbers.
@@ -144,6 +152,7 @@ class NumberEnumerator(SourceEnumerator):
         self._clock = clock
         self._began: float | None = None
         self._first = 0
+        self._left = 0
 
     def partitions(self) -> list[str]:
         return [str(lane) for lane in range(self._lanes)]
@@ -152,7 +161,11 @@ class NumberEnumerator(SourceEnumerator):
         return 0
 
     def plan(self, position: Json, max_records: int) -> ReadPlan:
-        end = min(self._count, position + max_records, self._allowed(position))
+        allowed = min(self._count, self._allowed(position))
+        end = min(allowed, position + max_records)
+        # what a batch may have says nothing of how much there is, what the rate allows does
+        there = self._count if self._limit.records_per_batch is not None else allowed
+        self._left = max(0, there - max(end, position))
         ranges = []
         for lane in range(self._lanes):
             # the first number from the position on that is this lane's
@@ -171,3 +184,7 @@ class NumberEnumerator(SourceEnumerator):
         if self._began is None:
             self._began, self._first = now, position
         return self._first + int((now - self._began) * self._limit.records_per_second)
+
+    def gauges(self) -> dict[str, int]:
+        """With a rate, the numbers behind it: those it would have had planned by now."""
+        return {LAG: self._left}

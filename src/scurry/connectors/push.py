@@ -23,7 +23,15 @@ import msgspec
 from scurry.common.errors import ProgramError
 from scurry.common.type_information import TypeInformation
 from scurry.connectors.files.json_lines import JsonLinesFormat
-from scurry.functions.source import Json, ReadPlan, ReadRange, Source, SourceBatch, SourceEnumerator
+from scurry.functions.source import (
+    LAG,
+    Json,
+    ReadPlan,
+    ReadRange,
+    Source,
+    SourceBatch,
+    SourceEnumerator,
+)
 
 _MOST_BYTES = 16 << 20
 _SPOOL_BYTES = 64 << 20
@@ -79,8 +87,8 @@ class Spool:
         self._lock = threading.Lock()
         #: how many bytes of the file that grows were written whole
         self._whole: dict[str, int] = {}
-        for path in directory.glob("*.jsonl"):
-            _cut_off_half_a_line(path)
+        #: how many lines each spool file has
+        self._lines = {path.name: _cut_off_half_a_line(path) for path in directory.glob("*.jsonl")}
 
     def names(self) -> list[str]:
         """The spool files, oldest first."""
@@ -103,24 +111,42 @@ class Spool:
                 file.flush()
                 os.fsync(file.fileno())
             self._whole = {path.name: path.stat().st_size}
+            self._lines[path.name] = self._lines.get(path.name, 0) + lines.count(b"\n")
 
     def size(self, name: str) -> int:
         """How far a spool file may be read."""
         with self._lock:
             return self._whole.get(name, (self.directory / name).stat().st_size)
 
+    def lines_from(self, name: str) -> int:
+        """How many lines there are in ``name`` and the spool files after it."""
+        with self._lock:
+            return sum(lines for other, lines in self._lines.items() if other >= name)
+
+    def lines_between(self, name: str, start: int, end: int) -> int:
+        """How many lines a spool file has in its bytes from ``start`` up to ``end``."""
+        if start == end:
+            return 0
+        with (self.directory / name).open("rb") as file:
+            file.seek(start)
+            return file.read(end - start).count(b"\n")
+
     def delete_before(self, name: str) -> None:
         """Delete the spool files older than ``name``."""
         for other in self.names():
             if other < name:
                 (self.directory / other).unlink(missing_ok=True)
+                with self._lock:
+                    self._lines.pop(other, None)
 
 
-def _cut_off_half_a_line(path: Path) -> None:
-    """What a crash left behind in the middle of writing was never acknowledged."""
+def _cut_off_half_a_line(path: Path) -> int:
+    """Cut off what a crash left behind in the middle of writing, which was never acknowledged;
+    returns how many lines the file has."""
     content = path.read_bytes()
     if content and not content.endswith(b"\n"):
         os.truncate(path, content.rfind(b"\n") + 1)
+    return content.count(b"\n")
 
 
 class PushServer:
@@ -198,6 +224,9 @@ class _PushEnumerator(SourceEnumerator):
     def __init__(self, spool: Spool, server: PushServer) -> None:
         self._spool = spool
         self.server = server
+        #: up to where lines have been planned: the file, the byte, and the lines before it
+        self._planned = ("", 0, 0)
+        self._left = 0
 
     def initial_position(self) -> Json:
         return {"file": "", "at": 0}
@@ -212,9 +241,23 @@ class _PushEnumerator(SourceEnumerator):
             if size > start:
                 path = str(self._spool.directory / other)
                 end, _ = JsonLinesFormat().cut(path, start, size, max_records, complete=False)
+                self._count(other, start, end)
                 after = {"file": other, "at": end}
                 return ReadPlan(after, [ReadRange("0", [other, start, end])])
+        self._left = 0
         return ReadPlan(position)
+
+    def _count(self, name: str, start: int, end: int) -> None:
+        """Count the lines that are left behind ``end``, after a plan from ``start`` on."""
+        known, at, before = self._planned
+        if (known, at) != (name, start):
+            before = self._spool.lines_between(name, 0, start)
+        before += self._spool.lines_between(name, start, end)
+        self._planned = (name, end, before)
+        self._left = self._spool.lines_from(name) - before
+
+    def gauges(self) -> dict[str, int]:
+        return {LAG: self._left}
 
     def committed(self, position: Json) -> None:
         if position["file"]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scurry.datastream.plain_stream import DataStream
 
 
-def source_of(frame: Any, available_now: bool) -> Source:
+def source_of(frame: Any, available_now: bool, partitions: int | None) -> Source:
     """The source that reads a DataFrame."""
     from scurry.connectors.data_frames.frames import is_frame
     from scurry.connectors.data_frames.source import DataFrameSource
@@ -31,7 +31,7 @@ def source_of(frame: Any, available_now: bool) -> Source:
             f"from_data_frame({shorten(frame)}) at {caller()}: it takes a DataFrame of Spark; for "
             "other collections use from_collection(...)."
         )
-    return DataFrameSource(frame, available_now)
+    return DataFrameSource(frame, available_now, partitions)
 
 
 def foreach_batch_sink(

@@ -196,13 +196,19 @@ class StreamExecutionEnvironment(JobSettings):
         source_name: str | None = None,
         *,
         available_now: bool = False,
+        partitions: int | None = None,
     ) -> DataStream:
-        """A stream of the rows of a Spark DataFrame, in its order, each exactly once.
+        """A stream of the rows of a Spark DataFrame, each exactly once.
+
+        It is read as so many partitions at the same time, each of which keeps the rows of some of
+        Spark's partitions in their order. Without a number there are as many as the job reads in
+        parallel; but a DataFrame that was sorted as a whole (``orderBy``), or that is streaming, is
+        one partition, and comes in its order.
 
         A streaming DataFrame is read as long as the job runs, or with ``available_now`` until all
         that was there at the start has come. Its rows land in the job's checkpoint on their way;
         see ``docs/howto/dataframes.md``."""
-        source = source_of(data_frame, available_now)
+        source = source_of(data_frame, available_now, partitions)
         return self.from_source(source, watermark_strategy, source_name or "DataFrame")
 
     def add_source(

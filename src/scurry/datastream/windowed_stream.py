@@ -56,8 +56,8 @@ class Windowing:
 
     _keyed = True
     #: the classes that ``apply`` and ``process`` take
-    _apply_kind: type = WindowFunction
-    _process_kind: type = ProcessWindowFunction
+    _apply_kind: type[Function] = WindowFunction
+    _process_kind: type[Function] = ProcessWindowFunction
 
     def __init__(self, stream: DataStream, window_assigner: WindowAssigner[Any, Any]) -> None:
         if not isinstance(window_assigner, WindowAssigner):

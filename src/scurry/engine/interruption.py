@@ -79,7 +79,8 @@ def _say(line: str) -> None:
 
 
 def _hide_traceback(of: BaseException) -> None:
-    """Where nobody catches ``of``, the line that was printed says it all."""
+    """Print no traceback if the exception ``of`` ends the program: one line about the signal has
+    been printed already, and says all there is to say."""
     shown = sys.excepthook
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -125,8 +125,9 @@ class OperatorTotals:
         return flows | {place: totals.flow for place, totals in self.tasks.items()}
 
     def rates(self, idle_so_far: float = 0.0) -> tuple[dict[Place, Rates], float]:
-        """Rates by place, and the share of time in which there was nothing to read;
-        ``idle_so_far`` are the seconds since the last micro-batch in which that was so."""
+        """The rates of each operator and slot, and the share of time in which there was nothing to
+        read. ``idle_so_far`` are the seconds since the last micro-batch that belong to that share
+        and have not been added to it yet."""
         began, idle_before, before = self._trail[0]
         seconds = max(time.monotonic() - began, 1e-9)
         nothing = (0, 0, 0.0)

@@ -94,8 +94,8 @@ class BatchPlanner:
         epoch: Epoch | None = None,
         last: int | None = None,
     ) -> None:
-        """Go on after ``epoch``; ``last`` is the last committed batch if that is the one before,
-        since the batch of ``epoch`` is planned and has to be repeated."""
+        """Go on after ``epoch``. If the micro-batch of ``epoch`` is only planned and has to be run
+        again, ``last`` is the last committed one, which came before it."""
         self._job = job
         #: the batches so far, and those to come
         self.history = History()

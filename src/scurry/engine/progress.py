@@ -28,18 +28,18 @@ class StopWatch:
         self._laps: dict[str, float] = {}
 
     def lap(self, *phases: str) -> None:
-        """What has passed since the last lap belongs to ``phases``."""
+        """Add the time since the last call to each of ``phases``."""
         now = time.perf_counter()
         for phase in phases:
             self._laps[phase] = self._laps.get(phase, 0.0) + now - self._at
         self._at = now
 
     def so_far(self, phase: str) -> float:
-        """What ``phase`` has taken since the last :meth:`take`."""
+        """The seconds that ``phase`` has taken since the last :meth:`take`."""
         return self._laps.get(phase, 0.0)
 
     def take(self) -> dict[str, float]:
-        """All laps; it starts again without any."""
+        """The seconds of all phases since the last call; the next call begins at zero."""
         laps, self._laps = self._laps, {}
         return laps
 

@@ -223,7 +223,7 @@ class _SixServer(_Server):
 
 
 def _answering(metrics: Callable[[], JobMetrics], token: str) -> type[BaseHTTPRequestHandler]:
-    """The class of handlers that answer with ``metrics`` whoever knows ``token``."""
+    """The class of handlers that answer requests with ``metrics``, if they carry ``token``."""
 
     class Handler(BaseHTTPRequestHandler):
         server_version = f"scurry/{__version__}"
@@ -252,6 +252,6 @@ def _answering(metrics: Callable[[], JobMetrics], token: str) -> type[BaseHTTPRe
             self.wfile.write(content)
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Scrapes are no news."""
+            """Requests are not logged: Prometheus sends one every few seconds."""
 
     return Handler

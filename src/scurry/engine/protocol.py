@@ -58,8 +58,9 @@ from scurry.runtime.report import decode_operators, decode_report
 
 
 class Outrun(Exception):
-    """The driver before was not dead, and has planned more while this one took over. From now on
-    sinks take no more of it, so taking over once more finds all that it has done."""
+    """The previous driver was taken for dead, was alive, and has planned more while this driver
+    took over. By now the sinks refuse the previous driver. So when this driver takes over once
+    more, it finds all that the previous one has done."""
 
 
 @dataclass

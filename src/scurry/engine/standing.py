@@ -50,7 +50,8 @@ def starting_point(ledger: Ledger, job: JobSpec) -> StartingPoint:
 
 
 def _give_cells(planned: Epoch, last: Epoch | None) -> None:
-    """Partitions have in ``planned`` the cells that the last committed micro-batch left them."""
+    """Give the partitions of ``planned``, the epoch of a plan that has to be run again, the cells
+    that the last committed micro-batch left."""
     cells = {} if last is None else {(p.source, p.partition): p.cells for p in last.partitions}
     for partition in planned.partitions:
         partition.cells = cells.get((partition.source, partition.partition), {})

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from scurry.common.errors import ProgramError, shorten
+from scurry.common.values import Element
 from scurry.functions.contexts import RuntimeContext
 from scurry.functions.process import KeyedElementContext, KeyedProcessFunction
 from scurry.functions.transforms import (
@@ -18,6 +19,8 @@ from scurry.functions.transforms import (
     ReduceFunction,
 )
 
+F = TypeVar("F", bound=Function)
+
 
 class CallableFunction(Function):
     """Stands in for a function class; the callable is its one method."""
@@ -27,7 +30,7 @@ class CallableFunction(Function):
         self.function = function
 
 
-def _adapt(given: object, kind: type, method: str, operation: str) -> Any:
+def _adapt(given: object, kind: type, method: str, operation: str) -> object:
     if isinstance(given, kind):
         return given
     if isinstance(given, type) and issubclass(given, Function):
@@ -78,7 +81,7 @@ def user_callable(function: Function, method: str) -> Callable[..., Any]:
     return cast(Callable[..., Any], getattr(function, method))
 
 
-def window_function(given: object, kinds: tuple[type, ...], operation: str) -> Any:
+def window_function(given: object, kinds: tuple[type[F], ...], operation: str) -> F:
     """What a window operation was given, if it is an instance of one of ``kinds``."""
     if isinstance(given, kinds):
         return given
@@ -107,20 +110,20 @@ class KeyedMap(KeyedProcessFunction):
     def close(self) -> None:
         self.function.close()
 
-    def process_element(self, value: Any, ctx: KeyedElementContext) -> Iterable[Any]:
+    def process_element(self, value: Element, ctx: KeyedElementContext) -> Iterable[object]:
         return (self.function.map(value),)
 
 
 class KeyedFlatMap(KeyedMap):
     """A flat map on a keyed stream."""
 
-    def process_element(self, value: Any, ctx: KeyedElementContext) -> Iterable[Any]:
-        result: Iterable[Any] | None = self.function.flat_map(value)
+    def process_element(self, value: Element, ctx: KeyedElementContext) -> Iterable[object]:
+        result: Iterable[object] | None = self.function.flat_map(value)
         return () if result is None else result
 
 
 class KeyedFilter(KeyedMap):
     """A filter on a keyed stream."""
 
-    def process_element(self, value: Any, ctx: KeyedElementContext) -> Iterable[Any]:
+    def process_element(self, value: Element, ctx: KeyedElementContext) -> Iterable[object]:
         return (value,) if self.function.filter(value) else ()

@@ -12,6 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from scurry.common.values import Element, Key
+from scurry.functions.expressions.trees import SessionExpression
 from scurry.functions.transforms import KeySelector
 
 _BIGINT = pa.int64()
@@ -84,7 +86,7 @@ class Unnest:
     it is in it. With ``ordinality`` a last column numbers the elements from 1.
     """
 
-    operand: Any
+    operand: SessionExpression
     ordinality: bool = False
     #: whether the operand is a multiset: a map from elements to how often they are in it
     multiset: bool = False
@@ -98,7 +100,7 @@ class TableCall:
     """
 
     function: Any
-    operands: tuple[Any, ...]
+    operands: tuple[SessionExpression, ...]
 
 
 class ColumnsKey(KeySelector):
@@ -108,7 +110,7 @@ class ColumnsKey(KeySelector):
     def __init__(self, *indexes: int) -> None:
         self.indexes = indexes
 
-    def get_key(self, value: Any) -> Any:
+    def get_key(self, value: Element) -> Key:
         if len(self.indexes) == 1:
             return value[self.indexes[0]]
         return tuple(value[index] for index in self.indexes) if self.indexes else 0

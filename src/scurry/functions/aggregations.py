@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable
-from typing import Any
 
 from scurry.common.errors import ProgramError, TypeMismatchError
 from scurry.common.types import Row
+from scurry.common.values import Element, Merge
 from scurry.functions.transforms import ReduceFunction
 
-_COMBINE: dict[str, Callable[[Any, Any], Any]] = {
+_COMBINE: dict[str, Merge] = {
     "sum": lambda a, b: a + b,
     "min": lambda a, b: b if b < a else a,
     "max": lambda a, b: b if b > a else a,
@@ -36,7 +35,7 @@ class FieldAggregation(ReduceFunction):
         self._how = how
         self._position = position
 
-    def reduce(self, value1: Any, value2: Any) -> Any:
+    def reduce(self, value1: Element, value2: Element) -> Element:
         how, position = self._how, self._position
         old, new = field_of(value1, position, how), field_of(value2, position, how)
         if self._how == "min_by":
@@ -45,17 +44,17 @@ class FieldAggregation(ReduceFunction):
             return value2 if new > old else value1
         return self._with_field(value1, _COMBINE[self._how](old, new))
 
-    def _with_field(self, element: Any, value: Any) -> Any:
+    def _with_field(self, element: Element, value: object) -> Element:
         position = self._position
         if isinstance(element, tuple):
-            named: Any = element
+            named: Element = element
             if hasattr(named, "_replace"):
                 name = position if isinstance(position, str) else named._fields[position]
                 return named._replace(**{name: value})
             assert isinstance(position, int)
             return (*element[:position], value, *element[position + 1 :])
         if isinstance(element, (list, dict, Row)):
-            changed: Any = copy.copy(element)
+            changed: Element = copy.copy(element)
             changed[position] = value
             return changed
         if dataclasses.is_dataclass(element) and not isinstance(element, type):
@@ -63,12 +62,12 @@ class FieldAggregation(ReduceFunction):
         return value
 
 
-def field_of(element: object, position: int | str, how: str) -> Any:
+def field_of(element: object, position: int | str, how: str) -> Element:
     """The field of an element that ``how`` works on; a bare value is its own field 0."""
     if isinstance(element, (tuple, list, dict, Row)):
         if isinstance(position, str) and hasattr(element, "_fields"):
             return getattr(element, position)
-        fields: Any = element
+        fields: Element = element
         return fields[position]
     if dataclasses.is_dataclass(element):
         return getattr(element, _name(element, position))
@@ -80,5 +79,5 @@ def field_of(element: object, position: int | str, how: str) -> Any:
     )
 
 
-def _name(element: Any, position: int | str) -> str:
+def _name(element: Element, position: int | str) -> str:
     return position if isinstance(position, str) else dataclasses.fields(element)[position].name

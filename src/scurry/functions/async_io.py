@@ -16,9 +16,11 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeVar
 
 from scurry.common.errors import ProgramError
+from scurry.common.values import Element
 from scurry.functions.transforms import Function
 
 N = TypeVar("N", int, float)
+#: Is given what ``async_invoke`` returned.
 ResultPredicate = Callable[[Any], bool]
 ExceptionPredicate = Callable[[BaseException], bool]
 
@@ -35,10 +37,10 @@ class AsyncFunction(Function, ABC):
     """
 
     @abstractmethod
-    async def async_invoke(self, value: Any) -> Iterable[Any]:
+    async def async_invoke(self, value: Element) -> Iterable[object]:
         """The elements that take ``value``'s place, as a list; an empty one for none."""
 
-    def timeout(self, value: Any) -> Iterable[Any]:
+    def timeout(self, value: Element) -> Iterable[object]:
         """Called when the time for ``value`` was up, its call having been cancelled: the elements
         to emit instead. Unless overridden it raises, and the job fails."""
         raise TimeoutError(
@@ -201,7 +203,7 @@ def _positive(name: str, value: N) -> N:
 NO_RETRY_STRATEGY: AsyncRetryStrategy = NoRetryStrategy()
 
 
-def empty_result_predicate(result: Collection[Any] | None) -> bool:
+def empty_result_predicate(result: Collection[object] | None) -> bool:
     """True for an answer with no elements."""
     return result is None or len(result) == 0
 

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
+from scurry.common.values import Element, Key, StateValue
 from scurry.functions.contexts import TimeDomain, TimerService
 from scurry.functions.output_tag import OutputTag
 from scurry.functions.transforms import Function
@@ -46,7 +47,9 @@ class BroadcastContext(SideContext):
     """Context of ``process_broadcast_element``: broadcast state may be written."""
 
     @abstractmethod
-    def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState[Any, Any]:
+    def get_broadcast_state(
+        self, state_descriptor: MapStateDescriptor
+    ) -> BroadcastState[StateValue, StateValue]:
         """The broadcast state that ``broadcast(...)`` was given this descriptor for."""
 
 
@@ -56,7 +59,7 @@ class ReadOnlyBroadcastContext(SideContext):
     @abstractmethod
     def get_broadcast_state(
         self, state_descriptor: MapStateDescriptor
-    ) -> ReadOnlyBroadcastState[Any, Any]:
+    ) -> ReadOnlyBroadcastState[StateValue, StateValue]:
         """The broadcast state that ``broadcast(...)`` was given this descriptor for."""
 
 
@@ -78,7 +81,7 @@ class KeyedReadOnlyBroadcastContext(ReadOnlyBroadcastContext):
         """Clocks, and timers of the current key."""
 
     @abstractmethod
-    def get_current_key(self) -> Any:
+    def get_current_key(self) -> Key:
         """The key of the element (or timer) being processed."""
 
 
@@ -102,11 +105,15 @@ class BroadcastProcessFunction(BaseBroadcastProcessFunction, ABC):
     """Processes a stream without keys in the light of a broadcast stream."""
 
     @abstractmethod
-    def process_element(self, value: Any, ctx: ReadOnlyBroadcastContext) -> Iterable[Any] | None:
+    def process_element(
+        self, value: Element, ctx: ReadOnlyBroadcastContext
+    ) -> Iterable[object] | None:
         """Called for each element of the stream that is not broadcast."""
 
     @abstractmethod
-    def process_broadcast_element(self, value: Any, ctx: BroadcastContext) -> Iterable[Any] | None:
+    def process_broadcast_element(
+        self, value: Element, ctx: BroadcastContext
+    ) -> Iterable[object] | None:
         """Called in every instance for each element of the broadcast stream. What it does to the
         broadcast state must depend on nothing but the element and that state."""
 
@@ -120,17 +127,17 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, ABC):
 
     @abstractmethod
     def process_element(
-        self, value: Any, ctx: KeyedReadOnlyBroadcastContext
-    ) -> Iterable[Any] | None:
+        self, value: Element, ctx: KeyedReadOnlyBroadcastContext
+    ) -> Iterable[object] | None:
         """Called for each element of the keyed stream, with state scoped to its key."""
 
     @abstractmethod
     def process_broadcast_element(
-        self, value: Any, ctx: KeyedBroadcastContext
-    ) -> Iterable[Any] | None:
+        self, value: Element, ctx: KeyedBroadcastContext
+    ) -> Iterable[object] | None:
         """Called in every instance for each element of the broadcast stream. There is no current
         key; ``ctx.apply_to_keyed_state`` reaches the state of all keys."""
 
-    def on_timer(self, timestamp: int, ctx: BroadcastTimerContext) -> Iterable[Any] | None:
+    def on_timer(self, timestamp: int, ctx: BroadcastTimerContext) -> Iterable[object] | None:
         """Called for each due timer, with state scoped to the timer's key."""
         return None

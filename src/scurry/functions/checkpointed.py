@@ -8,8 +8,8 @@ because another worker has taken over. Typical are buffers, offsets, and counter
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
 
+from scurry.common.values import StateValue
 from scurry.functions.contexts import KeyedStateStore
 from scurry.state.states import (
     BroadcastState,
@@ -23,16 +23,18 @@ class OperatorStateStore(ABC):
     """The states of one instance, by name."""
 
     @abstractmethod
-    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[StateValue]:
         """A list of this instance. At another parallelism the elements of all instances are dealt
         out in turn."""
 
     @abstractmethod
-    def get_union_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+    def get_union_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[StateValue]:
         """A list of this instance that, restored, holds the elements of all instances."""
 
     @abstractmethod
-    def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState[Any, Any]:
+    def get_broadcast_state(
+        self, state_descriptor: MapStateDescriptor
+    ) -> BroadcastState[StateValue, StateValue]:
         """A map that all instances keep the same; it is on the function to do so."""
 
 

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
+from scurry.common.values import Element
 from scurry.functions.contexts import RuntimeContext
 from scurry.functions.process import ElementContext, KeyedElementContext, TimerContext
 from scurry.functions.transforms import Function
@@ -19,11 +20,11 @@ class CoMapFunction(Function, ABC):
     """One element out for each element in, of whichever stream; None for no element."""
 
     @abstractmethod
-    def map1(self, value: Any) -> Any:
+    def map1(self, value: Element) -> object:
         """What takes the place of an element of the first stream."""
 
     @abstractmethod
-    def map2(self, value: Any) -> Any:
+    def map2(self, value: Element) -> object:
         """What takes the place of an element of the second stream."""
 
 
@@ -31,11 +32,11 @@ class CoFlatMapFunction(Function, ABC):
     """Any number of elements out for each element in, of whichever stream."""
 
     @abstractmethod
-    def flat_map1(self, value: Any) -> Iterable[Any] | None:
+    def flat_map1(self, value: Element) -> Iterable[object] | None:
         """Yield what takes the place of an element of the first stream."""
 
     @abstractmethod
-    def flat_map2(self, value: Any) -> Iterable[Any] | None:
+    def flat_map2(self, value: Element) -> Iterable[object] | None:
         """Yield what takes the place of an element of the second stream."""
 
 
@@ -49,14 +50,14 @@ class CoProcessFunction(Function, ABC):
     OnTimerContext: TypeAlias = TimerContext
 
     @abstractmethod
-    def process_element1(self, value: Any, ctx: ElementContext) -> Iterable[Any] | None:
+    def process_element1(self, value: Element, ctx: ElementContext) -> Iterable[object] | None:
         """Called for each element of the first stream; yields what goes downstream."""
 
     @abstractmethod
-    def process_element2(self, value: Any, ctx: ElementContext) -> Iterable[Any] | None:
+    def process_element2(self, value: Element, ctx: ElementContext) -> Iterable[object] | None:
         """Called for each element of the second stream; yields what goes downstream."""
 
-    def on_timer(self, timestamp: int, ctx: TimerContext) -> Iterable[Any] | None:
+    def on_timer(self, timestamp: int, ctx: TimerContext) -> Iterable[object] | None:
         """Called for each due timer, with state scoped to the timer's key."""
         return None
 
@@ -68,14 +69,14 @@ class KeyedCoProcessFunction(Function, ABC):
     OnTimerContext: TypeAlias = TimerContext
 
     @abstractmethod
-    def process_element1(self, value: Any, ctx: KeyedElementContext) -> Iterable[Any] | None:
+    def process_element1(self, value: Element, ctx: KeyedElementContext) -> Iterable[object] | None:
         """Called for each element of the first stream, with state scoped to its key."""
 
     @abstractmethod
-    def process_element2(self, value: Any, ctx: KeyedElementContext) -> Iterable[Any] | None:
+    def process_element2(self, value: Element, ctx: KeyedElementContext) -> Iterable[object] | None:
         """Called for each element of the second stream, with state scoped to its key."""
 
-    def on_timer(self, timestamp: int, ctx: TimerContext) -> Iterable[Any] | None:
+    def on_timer(self, timestamp: int, ctx: TimerContext) -> Iterable[object] | None:
         """Called for each due timer, with state scoped to the timer's key."""
         return None
 
@@ -92,11 +93,11 @@ class CoMap(CoProcessFunction):
     def close(self) -> None:
         self.function.close()
 
-    def process_element1(self, value: Any, ctx: ElementContext) -> Iterable[Any] | None:
+    def process_element1(self, value: Element, ctx: ElementContext) -> Iterable[object] | None:
         result = self.function.map1(value)
         return None if result is None else (result,)
 
-    def process_element2(self, value: Any, ctx: ElementContext) -> Iterable[Any] | None:
+    def process_element2(self, value: Element, ctx: ElementContext) -> Iterable[object] | None:
         result = self.function.map2(value)
         return None if result is None else (result,)
 
@@ -104,10 +105,10 @@ class CoMap(CoProcessFunction):
 class CoFlatMap(CoMap):
     """A co-flat-map as a co-process function."""
 
-    def process_element1(self, value: Any, ctx: ElementContext) -> Iterable[Any] | None:
-        found: Iterable[Any] | None = self.function.flat_map1(value)
+    def process_element1(self, value: Element, ctx: ElementContext) -> Iterable[object] | None:
+        found: Iterable[object] | None = self.function.flat_map1(value)
         return found
 
-    def process_element2(self, value: Any, ctx: ElementContext) -> Iterable[Any] | None:
-        found: Iterable[Any] | None = self.function.flat_map2(value)
+    def process_element2(self, value: Element, ctx: ElementContext) -> Iterable[object] | None:
+        found: Iterable[object] | None = self.function.flat_map2(value)
         return found

@@ -5,9 +5,10 @@ from __future__ import annotations
 import enum
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import NoReturn
 
 from scurry.common.errors import ProgramError
+from scurry.common.values import StateValue
 from scurry.metrics.metricbase import MetricGroup
 from scurry.state.states import (
     AggregatingState,
@@ -71,33 +72,37 @@ class KeyedStateStore(ABC):
     """Access to the state of the current key."""
 
     @abstractmethod
-    def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
+    def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[StateValue]:
         """The value state of that name, scoped to whatever key is being processed."""
 
     @abstractmethod
-    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[StateValue]:
         """The list state of that name, scoped likewise."""
 
     @abstractmethod
-    def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
+    def get_map_state(
+        self, state_descriptor: MapStateDescriptor
+    ) -> MapState[StateValue, StateValue]:
         """The map state of that name, scoped likewise."""
 
     @abstractmethod
-    def get_set_state(self, state_descriptor: SetStateDescriptor) -> SetState[Any]:
+    def get_set_state(self, state_descriptor: SetStateDescriptor) -> SetState[StateValue]:
         """The set state of that name, scoped likewise."""
 
     @abstractmethod
-    def get_bag_state(self, state_descriptor: BagStateDescriptor) -> BagState[Any]:
+    def get_bag_state(self, state_descriptor: BagStateDescriptor) -> BagState[StateValue]:
         """The bag state of that name, scoped likewise."""
 
     @abstractmethod
-    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
+    def get_reducing_state(
+        self, state_descriptor: ReducingStateDescriptor
+    ) -> ReducingState[StateValue]:
         """The reducing state of that name, scoped likewise."""
 
     @abstractmethod
     def get_aggregating_state(
         self, state_descriptor: AggregatingStateDescriptor
-    ) -> AggregatingState[Any, Any]:
+    ) -> AggregatingState[StateValue, StateValue]:
         """The aggregating state of that name, scoped likewise."""
 
 
@@ -162,7 +167,7 @@ class RuntimeContext(KeyedStateStore):
 class FunctionContext(RuntimeContext):
     """Context of functions that run outside a keyed stream: they have no keyed state."""
 
-    def _refuse(self, state_descriptor: StateDescriptor) -> Any:
+    def _refuse(self, state_descriptor: StateDescriptor) -> NoReturn:
         raise ProgramError(
             f"Keyed state {state_descriptor.name!r} was asked for in {self._task_name!r} "
             f"(uid {self._uid!r}), which does not run on a keyed stream. "

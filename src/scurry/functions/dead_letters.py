@@ -11,9 +11,10 @@ the same side output; among all letters they stand as the ``element`` of a lette
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from scurry.common.options.execution import ON_ERROR
+from scurry.common.values import Element, Key
+from scurry.common.windows import Window
 from scurry.functions.output_tag import OutputTag
 from scurry.functions.transforms import MapFunction
 
@@ -30,7 +31,7 @@ class DeadLetter:
 
     #: the element as it came to the operator; None if a timer failed; if a window failed when it
     #: fired, the first of its elements as a list, or what they were combined into
-    element: Any
+    element: Element
     #: name and uid of the operator
     operator: str
     uid: str
@@ -43,9 +44,9 @@ class DeadLetter:
     #: processing time of the failure in milliseconds
     failed_at: int = 0
     #: for a timer, or a window that fired, its key
-    key: Any = None
+    key: Key = None
     #: the window that failed when it fired
-    window: Any = None
+    window: Window | None = None
 
 
 class LetterOfSource(MapFunction):
@@ -55,6 +56,6 @@ class LetterOfSource(MapFunction):
         self._operator = operator
         self._uid = uid
 
-    def map(self, value: Any) -> DeadLetter:
+    def map(self, value: Element) -> DeadLetter:
         error, timestamp = getattr(value, "error", ""), getattr(value, "timestamp", None)
         return DeadLetter(value, self._operator, self._uid, error, timestamp=timestamp)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
+from scurry.common.values import Element
 from scurry.functions.output_tag import OutputTag
 from scurry.functions.transforms import Function
 
@@ -36,7 +37,9 @@ class ProcessJoinFunction(Function, ABC):
     Context: TypeAlias = JoinContext
 
     @abstractmethod
-    def process_element(self, left: Any, right: Any, ctx: JoinContext) -> Iterable[Any] | None:
+    def process_element(
+        self, left: Element, right: Element, ctx: JoinContext
+    ) -> Iterable[object] | None:
         """Called for each pair, as soon as its second element has come; yields what goes
         downstream."""
 
@@ -45,7 +48,7 @@ class JoinFunction(Function, ABC):
     """Makes one result of two elements that share a key and a window."""
 
     @abstractmethod
-    def join(self, first: Any, second: Any) -> Any:
+    def join(self, first: Element, second: Element) -> object:
         """Called for every pair."""
 
 
@@ -53,7 +56,7 @@ class FlatJoinFunction(Function, ABC):
     """Makes any number of results of two elements that share a key and a window."""
 
     @abstractmethod
-    def join(self, first: Any, second: Any) -> Iterable[Any] | None:
+    def join(self, first: Element, second: Element) -> Iterable[object] | None:
         """Called for every pair; yields what goes downstream."""
 
 
@@ -61,5 +64,5 @@ class CoGroupFunction(Function, ABC):
     """Makes results of all elements that share a key and a window, from two streams."""
 
     @abstractmethod
-    def co_group(self, first: list[Any], second: list[Any]) -> Iterable[Any] | None:
+    def co_group(self, first: list[Element], second: list[Element]) -> Iterable[object] | None:
         """Called once per key and window; one of the lists may be empty."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
+from scurry.common.values import Element, Key
 from scurry.functions.contexts import TimeDomain, TimerService
 from scurry.functions.output_tag import OutputTag
 from scurry.functions.transforms import Function
@@ -36,7 +37,7 @@ class KeyedElementContext(ElementContext):
     """The same on a keyed stream, where there is a current key."""
 
     @abstractmethod
-    def get_current_key(self) -> Any:
+    def get_current_key(self) -> Key:
         """The key of the element (or timer) being processed."""
 
 
@@ -55,7 +56,7 @@ class ProcessFunction(Function, ABC):
     OnTimerContext: TypeAlias = TimerContext
 
     @abstractmethod
-    def process_element(self, value: Any, ctx: ElementContext) -> Iterable[Any] | None:
+    def process_element(self, value: Element, ctx: ElementContext) -> Iterable[object] | None:
         """Called for each element; yields what goes downstream."""
 
 
@@ -66,9 +67,9 @@ class KeyedProcessFunction(Function, ABC):
     OnTimerContext: TypeAlias = TimerContext
 
     @abstractmethod
-    def process_element(self, value: Any, ctx: KeyedElementContext) -> Iterable[Any] | None:
+    def process_element(self, value: Element, ctx: KeyedElementContext) -> Iterable[object] | None:
         """Called for each element, with state scoped to its key; yields what goes downstream."""
 
-    def on_timer(self, timestamp: int, ctx: TimerContext) -> Iterable[Any] | None:
+    def on_timer(self, timestamp: int, ctx: TimerContext) -> Iterable[object] | None:
         """Called for each due timer, with state scoped to the timer's key."""
         return None

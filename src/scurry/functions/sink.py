@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from scurry.common.errors import NotSupportedError
 from scurry.common.type_information import TypeInformation
+from scurry.common.values import Element
 from scurry.functions.fencing import Fence
 from scurry.functions.history import History, Mark, NumbersOnly
 
@@ -87,7 +88,7 @@ class Records(Protocol):
     """Records on their way into a writer: as Python objects, and as columns if held that way."""
 
     @property
-    def rows(self) -> list[Any]:
+    def rows(self) -> list[Element]:
         """The records, in order."""
 
     @property
@@ -99,7 +100,7 @@ class Records(Protocol):
         """Event timestamps in milliseconds, None if the records have none."""
 
     @property
-    def kinds(self) -> np.ndarray[Any, np.dtype[np.int8]] | None:
+    def kinds(self) -> NDArray[np.int8] | None:
         """What each record does to the table it belongs to, the values of their RowKinds; None if
         all of them are insertions. Records that are Rows know it themselves as well."""
 
@@ -108,10 +109,10 @@ class SinkWriter(ABC):
     """The worker's half of a sink."""
 
     @abstractmethod
-    def write(self, rows: list[Any]) -> None:
+    def write(self, rows: list[Element]) -> None:
         """Take records, in order."""
 
-    def write_timed(self, rows: list[Any], timestamps: NDArray[np.int64] | None) -> None:
+    def write_timed(self, rows: list[Element], timestamps: NDArray[np.int64] | None) -> None:
         """Take records with their event timestamps (the least number there is for none)."""
         self.write(rows)
 
@@ -121,7 +122,7 @@ class SinkWriter(ABC):
         self.write_timed(records.rows, records.ts)
 
     @abstractmethod
-    def prepare(self) -> Any:
+    def prepare(self) -> object:
         """Called at the end of each micro-batch: make what was written since the last call ready,
         and return the message ``commit`` needs (None if there is nothing to commit)."""
 

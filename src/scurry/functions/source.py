@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from scurry.common.changelog import ChangelogMode
 from scurry.common.type_information import TypeInformation
+from scurry.common.values import Element
 from scurry.functions.output_tag import OutputTag
 
 Json = Any
@@ -65,13 +66,13 @@ class SourceBatch:
     ones again, gives copies.
     """
 
-    rows: list[Any] | None = None
+    rows: list[Element] | None = None
     columns: pa.RecordBatch | None = None
     timestamps: NDArray[np.int64] | None = None
     #: with ``columns``: the value of each record's RowKind, None if all are insertions
     kinds: NDArray[np.int8] | None = None
     #: elements for the side output :data:`DEAD_LETTERS`
-    rejected: list[Any] = field(default_factory=list)
+    rejected: list[Element] = field(default_factory=list)
     #: how many bytes were read for this, if the source counts them
     bytes_read: int = 0
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from scurry.common.values import Combined, Element, Key
 from scurry.functions.contexts import RuntimeContext
 
 
@@ -25,7 +26,7 @@ class MapFunction(Function, ABC):
     """One element in, one element out."""
 
     @abstractmethod
-    def map(self, value: Any) -> Any:
+    def map(self, value: Element) -> object:
         """The element that takes ``value``'s place."""
 
 
@@ -33,7 +34,7 @@ class FlatMapFunction(Function, ABC):
     """One element in, any number out."""
 
     @abstractmethod
-    def flat_map(self, value: Any) -> Iterable[Any] | None:
+    def flat_map(self, value: Element) -> Iterable[object] | None:
         """Yield, or return as an iterable, what takes ``value``'s place; None for nothing."""
 
 
@@ -41,7 +42,7 @@ class FilterFunction(Function, ABC):
     """Keeps the elements for which it is true."""
 
     @abstractmethod
-    def filter(self, value: Any) -> bool:
+    def filter(self, value: Element) -> bool:
         """Whether ``value`` stays in the stream."""
 
 
@@ -49,7 +50,7 @@ class ReduceFunction(Function, ABC):
     """Combines two elements of one key into one of the same type."""
 
     @abstractmethod
-    def reduce(self, value1: Any, value2: Any) -> Any:
+    def reduce(self, value1: Element, value2: Element) -> Element:
         """``value1`` is what has been reduced so far, ``value2`` the new element."""
 
 
@@ -65,19 +66,19 @@ class AggregateFunction(Function, ABC):
     mergeable: ClassVar[bool] = False
 
     @abstractmethod
-    def create_accumulator(self) -> Any:
+    def create_accumulator(self) -> Combined:
         """An accumulator that nothing was added to."""
 
     @abstractmethod
-    def add(self, value: Any, accumulator: Any) -> Any:
+    def add(self, value: Element, accumulator: Combined) -> Combined:
         """The accumulator with ``value`` added; it may be changed in place and returned."""
 
     @abstractmethod
-    def get_result(self, accumulator: Any) -> Any:
+    def get_result(self, accumulator: Combined) -> object:
         """The result so far."""
 
     @abstractmethod
-    def merge(self, acc_a: Any, acc_b: Any) -> Any:
+    def merge(self, acc_a: Combined, acc_b: Combined) -> Combined:
         """One accumulator of all that was added to either."""
 
 
@@ -85,7 +86,7 @@ class KeySelector(Function, ABC):
     """Extracts the key. It must be deterministic: the same element always has the same key."""
 
     @abstractmethod
-    def get_key(self, value: Any) -> Any:
+    def get_key(self, value: Element) -> object:
         """The key of ``value``."""
 
 
@@ -93,5 +94,5 @@ class Partitioner(Function, ABC):
     """Chooses a slot for a key, for :meth:`DataStream.partition_custom`."""
 
     @abstractmethod
-    def partition(self, key: Any, num_partitions: int) -> int:
+    def partition(self, key: Key, num_partitions: int) -> int:
         """The slot, from 0 to ``num_partitions - 1``."""

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 from scurry.common.errors import ProgramError, TypeMismatchError, shorten
+from scurry.common.values import Element, Key
 from scurry.common.windows import TimeWindow
 from scurry.functions.aggregations import field_of
 from scurry.functions.transforms import AggregateFunction
@@ -27,6 +28,8 @@ from scurry.functions.windows import AllWindowFunction, WindowFunction
 #: Floats are whole multiples of 2 to the power of minus this.
 SCALE = 1074
 _UNIT = 1 << SCALE
+#: The results of aggregates, in order.
+Values = tuple[object, ...]
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ def _aggregate(how: str, field: str | int | None) -> Aggregate:
     return Aggregate(how, field)
 
 
-def value_of(element: object, aggregate: Aggregate) -> Any:
+def value_of(element: object, aggregate: Aggregate) -> Element:
     """What an aggregate sees of an element."""
     if aggregate.field is None:
         return element
@@ -113,13 +116,13 @@ def rounded(units: int) -> float:
 class Accumulator(Protocol):
     """What one aggregate knows of the values added so far."""
 
-    def add(self, value: Any) -> None:
+    def add(self, value: Element) -> None:
         """Take one more value, of one element."""
 
     def merge(self, other: Any) -> None:
         """Take all that was added to ``other``, an accumulator of the same aggregate."""
 
-    def result(self) -> Any:
+    def result(self) -> object:
         """The aggregate of all values."""
 
 
@@ -190,28 +193,28 @@ class _Avg(_Sum):
 
 class _Least:
     def __init__(self) -> None:
-        self.value: Any = None
+        self.value: Element = None
 
-    def add(self, value: Any) -> None:
+    def add(self, value: Element) -> None:
         if value is not None and (self.value is None or self.before(value, self.value)):
             self.value = value + 0.0 if type(value) is float else value
 
-    def before(self, new: Any, old: Any) -> bool:
+    def before(self, new: Element, old: Element) -> bool:
         return bool(less(new, old))
 
     def merge(self, other: Self) -> None:
         self.add(other.value)
 
-    def result(self) -> Any:
+    def result(self) -> object:
         return self.value
 
 
 class _Greatest(_Least):
-    def before(self, new: Any, old: Any) -> bool:
+    def before(self, new: Element, old: Element) -> bool:
         return bool(less(old, new))
 
 
-def less(a: Any, b: Any) -> bool:
+def less(a: Element, b: Element) -> bool:
     """Whether ``a`` is less than ``b``, NaN being greater than all else."""
     if type(b) is float and b != b:
         return bool(a == a)
@@ -244,7 +247,7 @@ class Aggregates(AggregateFunction):
             held.add(value_of(value, one))
         return accumulator
 
-    def get_result(self, accumulator: list[Accumulator]) -> tuple[Any, ...]:
+    def get_result(self, accumulator: list[Accumulator]) -> Values:
         return tuple(held.result() for held in accumulator)
 
     def merge(self, acc_a: list[Accumulator], acc_b: list[Accumulator]) -> list[Accumulator]:
@@ -256,22 +259,18 @@ class Aggregates(AggregateFunction):
         return ", ".join(map(repr, self.aggregates))
 
 
-class WithWindow(WindowFunction[tuple[Any, ...], tuple[Any, ...], Any, TimeWindow]):
+class WithWindow(WindowFunction[Values, Values, Key, TimeWindow]):
     """Puts the key and the window in front of the aggregates."""
 
-    def apply(
-        self, key: Any, window: TimeWindow, inputs: Iterable[tuple[Any, ...]]
-    ) -> Iterator[tuple[Any, ...]]:
+    def apply(self, key: Key, window: TimeWindow, inputs: Iterable[Values]) -> Iterator[Values]:
         for values in inputs:
             yield key, window.start, window.end, *values
 
 
-class WithWindowOnly(AllWindowFunction[tuple[Any, ...], tuple[Any, ...], TimeWindow]):
+class WithWindowOnly(AllWindowFunction[Values, Values, TimeWindow]):
     """Puts the window in front of the aggregates."""
 
-    def apply(
-        self, window: TimeWindow, inputs: Iterable[tuple[Any, ...]]
-    ) -> Iterator[tuple[Any, ...]]:
+    def apply(self, window: TimeWindow, inputs: Iterable[Values]) -> Iterator[Values]:
         for values in inputs:
             yield window.start, window.end, *values
 

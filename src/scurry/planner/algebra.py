@@ -325,6 +325,11 @@ class Over(Single):
         return (*self.input.columns, *(Column(call.name, call.type) for call in self.calls))
 
 
+def numbered_columns(columns: Columns, number: str | None) -> Columns:
+    """The columns of a top-N: with a name for it, the number of the row is the last one."""
+    return columns if number is None else (*columns, Column(number, DataTypes.BIGINT(False)))
+
+
 @dataclass(frozen=True)
 class Rank(Single):
     """The rows of each partition whose number is from ``first`` to ``last``; with ``number`` the
@@ -338,9 +343,7 @@ class Rank(Single):
 
     @cached_property
     def columns(self) -> Columns:
-        if self.number is None:
-            return self.input.columns
-        return (*self.input.columns, Column(self.number, DataTypes.BIGINT(False)))
+        return numbered_columns(self.input.columns, self.number)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from scurry.common.data_types import DataTypes
 from scurry.functions.expressions import Expression
 from scurry.planner.algebra import (
     Aggregation,
@@ -16,6 +15,7 @@ from scurry.planner.algebra import (
     Single,
     SortItem,
     joined_columns,
+    numbered_columns,
 )
 
 
@@ -78,21 +78,17 @@ class WindowRank(Single):
 
     @cached_property
     def columns(self) -> Columns:
-        if self.number is None:
-            return self.input.columns
-        return (*self.input.columns, Column(self.number, DataTypes.BIGINT(False)))
+        return numbered_columns(self.input.columns, self.number)
 
 
 @dataclass(frozen=True)
-class EquiJoin(Pair):
-    """A join on equal columns, ``left_keys`` and ``right_keys``, with what else must hold."""
+class KeyedJoin(Pair):
+    """A join in which ``left_keys`` and ``right_keys`` are equal; each kind of it says what else
+    must hold."""
 
     kind: str
     left_keys: tuple[int, ...]
     right_keys: tuple[int, ...]
-    condition: Expression | None = None
-    null_equal: tuple[bool, ...] = ()
-    ttl: tuple[int | None, int | None] = (None, None)
 
     @cached_property
     def columns(self) -> Columns:
@@ -100,54 +96,42 @@ class EquiJoin(Pair):
 
 
 @dataclass(frozen=True)
-class IntervalJoin(Pair):
+class EquiJoin(KeyedJoin):
+    """A join on equal columns, with a condition or without."""
+
+    condition: Expression | None = None
+    null_equal: tuple[bool, ...] = ()
+    ttl: tuple[int | None, int | None] = (None, None)
+
+
+@dataclass(frozen=True)
+class IntervalJoin(KeyedJoin):
     """A join on equal columns in which the right time is ``lower`` to ``upper`` ms after the left
     one."""
 
-    kind: str
-    left_keys: tuple[int, ...]
-    right_keys: tuple[int, ...]
     left_time: int
     right_time: int
     lower: int
     upper: int
     condition: Expression | None = None
 
-    @cached_property
-    def columns(self) -> Columns:
-        return joined_columns(self.kind, self.left.columns, self.right.columns)
-
 
 @dataclass(frozen=True)
-class VersionedJoin(Pair):
+class VersionedJoin(KeyedJoin):
     """``FOR SYSTEM_TIME AS OF`` a rowtime column: the right side is a table of versions by key."""
 
-    kind: str
-    left_keys: tuple[int, ...]
-    right_keys: tuple[int, ...]
     left_time: int
     right_time: int
     condition: Expression | None = None
 
-    @cached_property
-    def columns(self) -> Columns:
-        return joined_columns(self.kind, self.left.columns, self.right.columns)
-
 
 @dataclass(frozen=True)
-class WindowJoin(Pair):
+class WindowJoin(KeyedJoin):
     """A join of rows of the same window; window columns are (start, end)."""
 
-    kind: str
-    left_keys: tuple[int, ...]
-    right_keys: tuple[int, ...]
     left_window: tuple[int, int]
     right_window: tuple[int, int]
     condition: Expression | None = None
-
-    @cached_property
-    def columns(self) -> Columns:
-        return joined_columns(self.kind, self.left.columns, self.right.columns)
 
 
 @dataclass(frozen=True)

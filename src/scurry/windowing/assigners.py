@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from scurry.common.serializer import TypeSerializer
+from scurry.common.values import Element
 from scurry.common.windows import MergeCallback
 from scurry.functions.contexts import RuntimeContext
 from scurry.windowing.triggers import Trigger
@@ -44,7 +45,7 @@ class WindowAssigner(ABC, Generic[T_contra, W]):
         """Called for each element: the windows it belongs to."""
 
     @abstractmethod
-    def get_default_trigger(self, env: Any) -> Trigger[T_contra, W]:
+    def get_default_trigger(self, env: object) -> Trigger[T_contra, W]:
         """The trigger of windows for which the program names none."""
 
     @abstractmethod
@@ -66,3 +67,7 @@ class MergingWindowAssigner(WindowAssigner[T_contra, W]):
     def merge_windows(self, windows: Iterable[W], callback: MergeCallback[W]) -> None:
         """Called with all windows of a key when one is added: call ``callback.merge`` for each
         group that becomes one window."""
+
+
+#: An assigner of whatever elements, to whatever windows.
+AnyAssigner: TypeAlias = WindowAssigner[Element, Any]

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from scurry.common.errors import ProgramError
+from scurry.common.values import Element
 from scurry.common.windows import Window
 from scurry.state.states import ReducingStateDescriptor, ValueStateDescriptor
-from scurry.windowing.triggers import OnMergeContext, Trigger, TriggerContext, TriggerResult
+from scurry.windowing.triggers import (
+    AnyTrigger,
+    OnMergeContext,
+    Trigger,
+    TriggerContext,
+    TriggerResult,
+)
 
 CONTINUE, FIRE = TriggerResult.CONTINUE, TriggerResult.FIRE
 FIRE_AND_PURGE, PURGE = TriggerResult.FIRE_AND_PURGE, TriggerResult.PURGE
@@ -139,13 +145,15 @@ class DeltaTrigger(ElementTrigger):
     next ones are compared with.
     """
 
-    def __init__(self, threshold: float, delta_function: Callable[[Any, Any], float]) -> None:
+    def __init__(
+        self, threshold: float, delta_function: Callable[[Element, Element], float]
+    ) -> None:
         self.threshold = threshold
         self.delta_function = delta_function
         self._last = ValueStateDescriptor("trigger-last-element")
 
     @staticmethod
-    def of(threshold: float, delta_function: Callable[[Any, Any], float]) -> DeltaTrigger:
+    def of(threshold: float, delta_function: Callable[[Element, Element], float]) -> DeltaTrigger:
         """The trigger for that threshold."""
         if not callable(delta_function):
             raise ProgramError(
@@ -195,13 +203,13 @@ class NeverTrigger(ElementTrigger):
 class PurgingTrigger(Trigger[object, Window]):
     """Fires when another trigger does, and drops the window's contents each time."""
 
-    def __init__(self, nested_trigger: Trigger[Any, Any]) -> None:
+    def __init__(self, nested_trigger: AnyTrigger) -> None:
         if not isinstance(nested_trigger, Trigger):
             raise ProgramError(f"PurgingTrigger.of needs a Trigger, got {nested_trigger!r}.")
         self.nested_trigger = nested_trigger
 
     @staticmethod
-    def of(nested_trigger: Trigger[Any, Any]) -> PurgingTrigger:
+    def of(nested_trigger: AnyTrigger) -> PurgingTrigger:
         """``nested_trigger``, purging."""
         return PurgingTrigger(nested_trigger)
 

@@ -8,9 +8,11 @@ closed: it takes no more elements, and those that still come are treated as late
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Generic, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from scurry.common.errors import ProgramError
+from scurry.common.values import StateValue
 from scurry.common.windows import Window
 from scurry.state.states import ReducingState, ReducingStateDescriptor
 from scurry.windowing.basic_triggers import CONTINUE, FIRE
@@ -19,6 +21,8 @@ from scurry.windowing.triggers import OnMergeContext, Trigger, TriggerContext, T
 _FINISHED = "finished"
 #: What a condition remembers of a window.
 S = TypeVar("S")
+#: What another condition remembers of it.
+U = TypeVar("U")
 
 
 class Moment(NamedTuple):
@@ -57,7 +61,7 @@ class Condition(Trigger[object, Window], Generic[S]):
         """The processing time at which to ask again, None if only events can change anything."""
         return None
 
-    def or_finally(self, until: Condition[Any]) -> OrFinally:
+    def or_finally(self, until: Condition[U]) -> OrFinally[S, U]:
         """This condition, until another is met: that fires a last time."""
         return OrFinally(self, until)
 
@@ -93,7 +97,7 @@ class Condition(Trigger[object, Window], Generic[S]):
         return self._decide(state, _moment(window, ctx), held, ctx)
 
     def _decide(
-        self, state: S, at: Moment, held: ReducingState[Any], ctx: TriggerContext
+        self, state: S, at: Moment, held: ReducingState[S | str], ctx: TriggerContext
     ) -> TriggerResult:
         fires, finished = self.ready(state, at), False
         if fires:
@@ -141,12 +145,13 @@ class Condition(Trigger[object, Window], Generic[S]):
         return hash(repr(self))
 
 
-class _Join(NamedTuple):
+@dataclass(frozen=True)
+class _Join(Generic[S]):
     """Merges what is remembered of two windows; one that is not closed keeps both open."""
 
-    condition: Condition[Any]
+    condition: Condition[S]
 
-    def __call__(self, one: Any, other: Any) -> Any:
+    def __call__(self, one: StateValue, other: StateValue) -> StateValue:
         if _FINISHED in (one, other):
             return other if one == _FINISHED else one
         return self.condition.merged(one, other)
@@ -158,37 +163,41 @@ def _moment(window: Window, ctx: TriggerContext) -> Moment:
     )
 
 
-class OrFinally(Condition[tuple[Any, Any]]):
+class OrFinally(Condition[tuple[S, U]]):
     """A condition, until another is met: that fires a last time."""
 
-    def __init__(self, condition: Condition[Any], until: Condition[Any]) -> None:
-        self.condition = needed(condition)
-        self.until = needed(until)
+    def __init__(self, condition: Condition[S], until: Condition[U]) -> None:
+        self.condition: Condition[S] = needed(condition)
+        self.until: Condition[U] = needed(until)
 
-    def initial(self) -> tuple[Any, Any]:
+    def initial(self) -> tuple[S, U]:
         return self.condition.initial(), self.until.initial()
 
-    def seen(self, state: tuple[Any, Any], at: Moment) -> tuple[Any, Any]:
+    def seen(self, state: tuple[S, U], at: Moment) -> tuple[S, U]:
         return self.condition.seen(state[0], at), self.until.seen(state[1], at)
 
-    def ready(self, state: tuple[Any, Any], at: Moment) -> bool:
+    def ready(self, state: tuple[S, U], at: Moment) -> bool:
         return self.condition.ready(state[0], at) or self.until.ready(state[1], at)
 
-    def fired(self, state: tuple[Any, Any], at: Moment) -> tuple[tuple[Any, Any], bool]:
+    def fired(self, state: tuple[S, U], at: Moment) -> tuple[tuple[S, U], bool]:
         if self.until.ready(state[1], at):
             return state, True
         after, finished = self.condition.fired(state[0], at)
         return (after, state[1]), finished
 
-    def merged(self, one: tuple[Any, Any], other: tuple[Any, Any]) -> tuple[Any, Any]:
+    def merged(self, one: tuple[S, U], other: tuple[S, U]) -> tuple[S, U]:
         return self.condition.merged(one[0], other[0]), self.until.merged(one[1], other[1])
 
-    def due(self, state: tuple[Any, Any]) -> int | None:
+    def due(self, state: tuple[S, U]) -> int | None:
         times = [self.condition.due(state[0]), self.until.due(state[1])]
         return min((time for time in times if time is not None), default=None)
 
 
-def needed(given: object) -> Condition[Any]:
+#: A condition that may remember whatever it wants to.
+AnyCondition: TypeAlias = Condition[Any]
+
+
+def needed(given: object) -> AnyCondition:
     """``given``, if it can be part of a composed trigger."""
     if not isinstance(given, Condition):
         raise ProgramError(

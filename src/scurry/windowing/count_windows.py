@@ -6,8 +6,6 @@ numbers. A count window is complete once it has all its elements: it fires then,
 
 from __future__ import annotations
 
-from typing import Any
-
 from scurry.common.serializer import TypeSerializer
 from scurry.common.windows import (
     CountWindow,
@@ -45,7 +43,7 @@ class CountingAssigner(WindowAssigner[object, CountWindow]):
         first = max(0, (number - size) // slide + 1)
         return [CountWindow(at) for at in range(number // slide, first - 1, -1)]
 
-    def get_default_trigger(self, env: Any) -> Trigger[object, CountWindow]:
+    def get_default_trigger(self, env: object) -> Trigger[object, CountWindow]:
         return PurgingTrigger(CountTrigger(self.window_size))
 
     def get_window_serializer(self) -> TypeSerializer[CountWindow]:
@@ -101,7 +99,7 @@ class GlobalWindows(WindowAssigner[object, GlobalWindow]):
     ) -> list[GlobalWindow]:
         return self._window
 
-    def get_default_trigger(self, env: Any) -> Trigger[object, GlobalWindow]:
+    def get_default_trigger(self, env: object) -> Trigger[object, GlobalWindow]:
         return NeverTrigger()
 
     def get_window_serializer(self) -> TypeSerializer[GlobalWindow]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from scurry.common.errors import ProgramError
 from scurry.common.time import TimeSpan, milliseconds_of
+from scurry.common.values import Element
 from scurry.common.windows import Window
 from scurry.windowing.basic_triggers import whole_number
 
@@ -19,7 +20,7 @@ from scurry.windowing.basic_triggers import whole_number
 class TimestampedValue(NamedTuple):
     """An element in a window, with its event timestamp (None if it has none)."""
 
-    value: Any
+    value: Element
     timestamp: int | None
 
 
@@ -127,7 +128,7 @@ class DeltaEvictor(_OneSided):
     def __init__(
         self,
         threshold: float,
-        delta_function: Callable[[Any, Any], float],
+        delta_function: Callable[[Element, Element], float],
         do_evict_after: bool = False,
     ) -> None:
         super().__init__(do_evict_after)
@@ -142,7 +143,7 @@ class DeltaEvictor(_OneSided):
     @staticmethod
     def of(
         threshold: float,
-        delta_function: Callable[[Any, Any], float],
+        delta_function: Callable[[Element, Element], float],
         do_evict_after: bool = False,
     ) -> DeltaEvictor:
         """The evictor for that threshold."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from scurry.common.errors import ProgramError, shorten
 from scurry.common.serializer import TypeSerializer
@@ -102,7 +102,7 @@ class _EventTime(SessionWindows[T_contra]):
         start = event_timestamp(timestamp, self)
         return [bounded(start, self.gap_of(element))]
 
-    def get_default_trigger(self, env: Any) -> Trigger[T_contra, TimeWindow]:
+    def get_default_trigger(self, env: object) -> Trigger[T_contra, TimeWindow]:
         return EventTimeTrigger()
 
     def is_event_time(self) -> bool:
@@ -116,7 +116,7 @@ class _ProcessingTime(SessionWindows[T_contra]):
         start = context.get_current_processing_time()
         return [bounded(start, self.gap_of(element))]
 
-    def get_default_trigger(self, env: Any) -> Trigger[T_contra, TimeWindow]:
+    def get_default_trigger(self, env: object) -> Trigger[T_contra, TimeWindow]:
         return ProcessingTimeTrigger()
 
     def is_event_time(self) -> bool:
@@ -132,7 +132,7 @@ class EventTimeSessionWindows(_FixedGap, _EventTime[object]):
         return EventTimeSessionWindows(milliseconds_of(size))
 
     @staticmethod
-    def with_dynamic_gap(extractor: Extractor[Any]) -> DynamicEventTimeSessionWindows[Any]:
+    def with_dynamic_gap(extractor: Extractor[T]) -> DynamicEventTimeSessionWindows[T]:
         """Sessions whose gap each element decides."""
         return DynamicEventTimeSessionWindows(extractor)
 
@@ -146,7 +146,7 @@ class ProcessingTimeSessionWindows(_FixedGap, _ProcessingTime[object]):
         return ProcessingTimeSessionWindows(milliseconds_of(size))
 
     @staticmethod
-    def with_dynamic_gap(extractor: Extractor[Any]) -> DynamicProcessingTimeSessionWindows[Any]:
+    def with_dynamic_gap(extractor: Extractor[T]) -> DynamicProcessingTimeSessionWindows[T]:
         """Sessions whose gap each element decides."""
         return DynamicProcessingTimeSessionWindows(extractor)
 
@@ -155,7 +155,7 @@ class DynamicEventTimeSessionWindows(_DynamicGap[T_contra], _EventTime[T_contra]
     """Sessions of event time whose gap each element decides."""
 
     @staticmethod
-    def with_dynamic_gap(extractor: Extractor[Any]) -> DynamicEventTimeSessionWindows[Any]:
+    def with_dynamic_gap(extractor: Extractor[T]) -> DynamicEventTimeSessionWindows[T]:
         """Sessions with the gap that ``extractor`` returns."""
         return DynamicEventTimeSessionWindows(extractor)
 
@@ -164,6 +164,6 @@ class DynamicProcessingTimeSessionWindows(_DynamicGap[T_contra], _ProcessingTime
     """Sessions of processing time whose gap each element decides."""
 
     @staticmethod
-    def with_dynamic_gap(extractor: Extractor[Any]) -> DynamicProcessingTimeSessionWindows[Any]:
+    def with_dynamic_gap(extractor: Extractor[T]) -> DynamicProcessingTimeSessionWindows[T]:
         """Sessions with the gap that ``extractor`` returns."""
         return DynamicProcessingTimeSessionWindows(extractor)

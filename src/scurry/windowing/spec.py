@@ -11,7 +11,7 @@ from scurry.functions.panes import AccumulationMode
 from scurry.functions.transforms import AggregateFunction, Function, ReduceFunction
 from scurry.functions.window_aggregates import Aggregates, WithWindow, WithWindowOnly
 from scurry.functions.windows import ProcessAllWindowFunction, ProcessWindowFunction
-from scurry.windowing.assigners import MergingWindowAssigner, WindowAssigner
+from scurry.windowing.assigners import AnyAssigner, MergingWindowAssigner
 from scurry.windowing.basic_triggers import (
     CountTrigger,
     EventTimeTrigger,
@@ -20,15 +20,15 @@ from scurry.windowing.basic_triggers import (
 )
 from scurry.windowing.count_windows import CountingAssigner
 from scurry.windowing.evictors import Evictor
-from scurry.windowing.triggers import Trigger
+from scurry.windowing.triggers import AnyTrigger
 
 
 @dataclass(frozen=True)
 class WindowSpec:
     """A windowing: assigner, trigger, what happens to late elements, and the functions."""
 
-    assigner: WindowAssigner[Any, Any]
-    trigger: Trigger[Any, Any]
+    assigner: AnyAssigner
+    trigger: AnyTrigger
     keyed: bool
     evictor: Evictor[Any] | None = None
     #: how long after its end a window still takes elements, in milliseconds
@@ -101,7 +101,7 @@ class WindowSpec:
         return min(end, END_OF_TIME)
 
 
-def _complete(trigger: Trigger[Any, Any], assigner: CountingAssigner) -> bool:
+def _complete(trigger: AnyTrigger, assigner: CountingAssigner) -> bool:
     """Whether a trigger fires when a window has all its elements, and only then."""
     nested = trigger.nested_trigger if type(trigger) is PurgingTrigger else None
     return type(nested) is CountTrigger and nested.window_size == assigner.window_size

@@ -5,8 +5,6 @@ A timestamp before 1970 is like any other: windows are aligned by floored divisi
 
 from __future__ import annotations
 
-from typing import Any
-
 from scurry.common.errors import ProgramError
 from scurry.common.serializer import TypeSerializer
 from scurry.common.time import TimeSpan, milliseconds_of
@@ -77,7 +75,7 @@ class EventTimeAligned(AlignedWindows):
     ) -> list[TimeWindow]:
         return self.windows_at(event_timestamp(timestamp, self))
 
-    def get_default_trigger(self, env: Any) -> Trigger[object, TimeWindow]:
+    def get_default_trigger(self, env: object) -> Trigger[object, TimeWindow]:
         return EventTimeTrigger()
 
     def is_event_time(self) -> bool:
@@ -92,7 +90,7 @@ class ProcessingTimeAligned(AlignedWindows):
     ) -> list[TimeWindow]:
         return self.windows_at(context.get_current_processing_time())
 
-    def get_default_trigger(self, env: Any) -> Trigger[object, TimeWindow]:
+    def get_default_trigger(self, env: object) -> Trigger[object, TimeWindow]:
         return ProcessingTimeTrigger()
 
     def is_event_time(self) -> bool:

@@ -11,6 +11,8 @@ import enum
 from abc import ABC, abstractmethod
 from typing import Any, Generic, TypeAlias, TypeVar, overload
 
+from scurry.common.values import Element, StateValue
+from scurry.metrics.metricbase import MetricGroup
 from scurry.state.states import (
     AggregatingState,
     AggregatingStateDescriptor,
@@ -59,7 +61,7 @@ class TriggerContext(ABC):
         """Processing time in milliseconds: the instant the micro-batch was planned."""
 
     @abstractmethod
-    def get_metric_group(self) -> Any:
+    def get_metric_group(self) -> MetricGroup:
         """Where the trigger may register metrics."""
 
     @abstractmethod
@@ -83,19 +85,25 @@ class TriggerContext(ABC):
         """Forget that timer, if there is one."""
 
     @overload
-    def get_partitioned_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]: ...
+    def get_partitioned_state(
+        self, state_descriptor: ValueStateDescriptor
+    ) -> ValueState[StateValue]: ...
     @overload
-    def get_partitioned_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]: ...
+    def get_partitioned_state(
+        self, state_descriptor: ListStateDescriptor
+    ) -> ListState[StateValue]: ...
     @overload
-    def get_partitioned_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]: ...
+    def get_partitioned_state(
+        self, state_descriptor: MapStateDescriptor
+    ) -> MapState[StateValue, StateValue]: ...
     @overload
     def get_partitioned_state(
         self, state_descriptor: ReducingStateDescriptor
-    ) -> ReducingState[Any]: ...
+    ) -> ReducingState[StateValue]: ...
     @overload
     def get_partitioned_state(
         self, state_descriptor: AggregatingStateDescriptor
-    ) -> AggregatingState[Any, Any]: ...
+    ) -> AggregatingState[StateValue, StateValue]: ...
     @overload
     def get_partitioned_state(self, state_descriptor: StateDescriptor) -> State: ...
     @abstractmethod
@@ -147,3 +155,7 @@ class Trigger(ABC, Generic[T_contra, W_contra]):
     @abstractmethod
     def clear(self, window: W_contra, ctx: TriggerContext) -> None:
         """Called when ``window`` ends: delete timers and state."""
+
+
+#: A trigger for whatever elements, in whatever windows.
+AnyTrigger: TypeAlias = Trigger[Element, Any]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone
@@ -18,7 +19,7 @@ from scurry.common import Instant, Row, Types
 from scurry.common.errors import ProgramError, StateError, TypeMismatchError
 from scurry.connectors.data_frames import feed
 from scurry.connectors.data_frames.landing import Landing, PieceWriter
-from scurry.connectors.data_frames.source import DataFrameSource
+from scurry.connectors.data_frames.source import DataFrameSource, _Streaming
 from scurry.connectors.data_frames.types import columns_of_schema, schema_of_type, type_of_schema
 from scurry.connectors.data_frames.values import FrameColumns
 from scurry.datastream import StreamExecutionEnvironment
@@ -207,6 +208,76 @@ def test_a_static_frame_is_read_once_in_its_order(frame: Any, cuts: Any, crash: 
     moment = datetime(1970, 1, 1, tzinfo=UTC)
     assert found == [Row(n=n, at=moment + timedelta(seconds=n)) for n in range(20)]
     assert frame.evaluated == 1
+
+
+@pytest.mark.parametrize("partitions", [2, 3, 7])
+@pytest.mark.parametrize("cuts", [None, 1, 5])
+@pytest.mark.parametrize("crash", [(), (0,), (0, 1, 2)])
+def test_partitions_keep_those_of_spark_in_order(
+    frame: Any, partitions: int, cuts: Any, crash: Any
+) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(2)
+    stream = env.from_source(DataFrameSource(frame, partitions=partitions), None, "frame")
+    found = collect_local(stream.map(lambda row: row.n), cuts=cuts, crash=crash)
+    assert sorted(found) == list(range(20))
+    for first, end in ((0, 7), (7, 8), (8, 20)):
+        assert [n for n in found if first <= n < end] == list(range(first, end))
+    assert frame.evaluated == 1
+
+
+def test_partitions_without_rows_do_not_hold_the_watermark_back(frame: Any, tmp_path: Path) -> None:
+    source = DataFrameSource(frame, partitions=5)
+    source.take_room(tmp_path)
+    plans = source.enumerator(2)
+    assert plans.partitions() == ["0", "1", "2", "3", "4"]
+    first = plans.plan(plans.initial_position(), 5)
+    assert (first.finished, first.ended) == (False, {"1", "2", "3", "4"})
+    assert plans.gauges() == {"lag": 20 - 3 - 1 - 12}
+    assert plans.plan(first.position, 100).finished
+    assert plans.gauges() == {"lag": 0}
+
+
+def test_a_position_from_before_there_were_partitions(frame: Any, tmp_path: Path) -> None:
+    source = DataFrameSource(frame)
+    source.take_room(tmp_path)
+    plan = source.enumerator(1).plan([0, 0, 1], 100)
+    batches = [batch for item in plan.ranges for batch in source.read(item.what)]
+    columns = [batch.columns for batch in batches if batch.columns is not None]
+    assert [n for each in columns for n in each["n"].to_pylist()] == list(range(3, 20))
+
+
+class Ended:
+    """A query that has landed all there is."""
+
+    started = True
+
+    def ended(self) -> bool:
+        return True
+
+    def reading(self, batch: int) -> None:
+        """Nobody waits for it."""
+
+
+def test_batches_of_a_streaming_frame_follow_each_other(frame: Any, tmp_path: Path) -> None:
+    """A plan of several partitions has one batch, however small; one of one partition has more."""
+    landing = Landing(tmp_path)
+    for batch in range(3):
+        feed.land(landing, batch, frame)
+    query: Any = Ended()
+    for partitions, expected in ((1, [{0, 1, 2}]), (2, [{0}, {1}, {2}])):
+        plans = _Streaming(query, landing, partitions)
+        position, found, finished = plans.initial_position(), [], False
+        while not finished:
+            plan = plans.plan(position, 1000)
+            position, finished = json.loads(json.dumps(plan.position)), plan.finished
+            found.append({item.what[0] for item in plan.ranges})
+        assert found == expected
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.0, "2", True])
+def test_partitions_that_are_no_number(frame: Any, wrong: Any) -> None:
+    with pytest.raises(ProgramError, match=f"1 partition or more, got {wrong!r}"):
+        DataFrameSource(frame, partitions=wrong)
 
 
 def test_what_has_landed_is_not_written_over(frame: Any, tmp_path: Path) -> None:

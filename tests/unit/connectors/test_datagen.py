@@ -70,6 +70,27 @@ def test_so_many_a_batch() -> None:
     assert [numbers.plan(at, 1000).position for at in (0, 10, 20)] == [10, 20, 25]
 
 
+def test_what_is_left_is_told() -> None:
+    """Without a rate all that has not been planned; with one, only what is due by now."""
+    numbers = NumberEnumerator(25, 2, RateLimiterStrategy.no_op())
+    numbers.plan(0, 10)
+    assert numbers.gauges() == {"lag": 15}
+    numbers.plan(10, 1000)
+    assert numbers.gauges() == {"lag": 0}
+    a_batch = NumberEnumerator(25, 2, RateLimiterStrategy.per_checkpoint(4))
+    a_batch.plan(4, 1000)
+    assert a_batch.gauges() == {"lag": 17}
+    now = [0.0]
+    at_a_rate = NumberEnumerator(25, 2, RateLimiterStrategy.per_second(10), lambda: now[0])
+    at_a_rate.plan(0, 5)
+    now[0] = 2.0
+    at_a_rate.plan(0, 5)
+    assert at_a_rate.gauges() == {"lag": 15}
+    now[0] = 60.0
+    at_a_rate.plan(5, 5)
+    assert at_a_rate.gauges() == {"lag": 15}
+
+
 def test_faults_are_said() -> None:
     with pytest.raises(ProgramError, match="got 'x'"):
         DataGeneratorSource("x", 1)  # type: ignore[arg-type]

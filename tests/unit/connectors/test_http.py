@@ -173,6 +173,27 @@ def test_what_was_accepted_survives_a_restart(pushed: Pushed) -> None:
     assert b"secret" not in pickle.dumps(pushed.source)
 
 
+def test_what_was_accepted_and_not_planned_is_told(
+    pushed: Pushed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Across spool files, plans that end within a file, and a restart."""
+    monkeypatch.setattr(push_module, "_SPOOL_BYTES", 8)
+    post(pushed.port, b"[1, 2, 3, 4, 5]")
+    post(pushed.port, b"[6, 7]")
+    assert pushed.step(2) == [1, 2]
+    assert pushed.enumerator.gauges() == {"lag": 5}
+    post(pushed.port, b"8")
+    pushed.restart()
+    assert pushed.step(1) == [3]
+    assert pushed.enumerator.gauges() == {"lag": 5}
+    assert pushed.step(2) == [4, 5]
+    assert pushed.enumerator.gauges() == {"lag": 3}
+    pushed.enumerator.committed(pushed.position)
+    assert pushed.step() == [6, 7, 8]
+    assert pushed.step() == []
+    assert pushed.enumerator.gauges() == {"lag": 0}
+
+
 def test_what_is_not_accepted_leaves_no_trace(pushed: Pushed) -> None:
     assert post(pushed.port, b"1", token="guess")[0] == 401
     assert post(pushed.port, b"{")[0] == 400

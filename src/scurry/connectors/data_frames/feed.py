@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _AHEAD = 3
 _PATIENCE_SECONDS = 30.0
 _STOP_SECONDS = 0.01
+#: The nodes of Spark's plans that leave rows in their order.
+_KEEP_ORDER = {"Project", "Filter", "SubqueryAlias", "GlobalLimit", "LocalLimit", "Offset"}
 #: Where the frames of the JVM begin in a message of Spark's.
 _JVM = re.compile(r"^\s+at [\w.$/]+\(|^JVM stacktrace|^Driver stacktrace|^=== Streaming", re.M)
 
@@ -41,6 +43,18 @@ def _partition() -> int:
     context = TaskContext.get()
     assert context is not None
     return context.partitionId()
+
+
+def is_sorted(frame: DataFrame) -> bool:
+    """Whether ``orderBy`` has brought all rows of ``frame`` into an order, which what came after it
+    has kept; also if that cannot be told, as with Spark Connect."""
+    java = getattr(frame, "_jdf", None)
+    if java is None:
+        return True
+    plan = java.queryExecution().analyzed()
+    while plan.nodeName() in _KEEP_ORDER:
+        plan = plan.child()
+    return bool(plan.nodeName() == "Sort" and getattr(plan, "global")())
 
 
 def land(landing: Landing, batch: int, frame: DataFrame) -> None:

@@ -13,7 +13,15 @@ from scurry.common.changelog import ChangelogMode
 from scurry.common.errors import ProgramError
 from scurry.connectors.nexmark.shape import NexmarkShape
 from scurry.connectors.nexmark.tables import TABLES, rows_among, rows_of
-from scurry.functions.source import Json, ReadPlan, ReadRange, Source, SourceBatch, SourceEnumerator
+from scurry.functions.source import (
+    LAG,
+    Json,
+    ReadPlan,
+    ReadRange,
+    Source,
+    SourceBatch,
+    SourceEnumerator,
+)
 
 _READ_ROWS = 65_536
 #: The number of events of a source that does not end.
@@ -83,6 +91,8 @@ class _Rows(SourceEnumerator):
         self._rate = rate
         self._clock = clock
         self._began: tuple[float, int] | None = None
+        #: None where there is no end and no rate, so that nothing can be behind
+        self._left: int | None = None
 
     def partitions(self) -> list[str]:
         return [str(lane) for lane in range(self._lanes)]
@@ -91,7 +101,10 @@ class _Rows(SourceEnumerator):
         return 0
 
     def plan(self, position: Json, max_records: int) -> ReadPlan:
-        end = max(position, min(self._count, position + max_records, self._allowed(position)))
+        there = min(self._count, self._allowed(position))
+        end = max(position, min(there, position + max_records))
+        if there < rows_among(self._table, _ENDLESS):
+            self._left = max(0, there - end)
         ranges = [
             ReadRange(str(lane), [position, end, lane, self._lanes])
             for lane in range(self._lanes)
@@ -108,3 +121,6 @@ class _Rows(SourceEnumerator):
             self._began = now, position
         began, first = self._began
         return first + rows_among(self._table, int((now - began) * self._rate))
+
+    def gauges(self) -> dict[str, int]:
+        return {} if self._left is None else {LAG: self._left}

@@ -23,13 +23,23 @@ from scurry.common.type_information import TypeInformation
 from scurry.common.types import Row
 from scurry.connectors.patience import DEFAULT_SECONDS
 from scurry.connectors.postgres.connection import Connector, driver, server_of
-from scurry.functions.source import Json, ReadPlan, ReadRange, Source, SourceBatch, SourceEnumerator
+from scurry.functions.source import (
+    LAG,
+    Json,
+    ReadPlan,
+    ReadRange,
+    Source,
+    SourceBatch,
+    SourceEnumerator,
+)
 from scurry.runtime.conform import as_elements
 
 if TYPE_CHECKING:
     import psycopg
 
 _READ_ROWS = 10_000
+#: Rows that wait are not counted again for so many times the seconds that counting them took.
+_COUNT_SHARE = 20
 
 
 class PostgresSource(Source):
@@ -190,12 +200,20 @@ class Reader:
     def after(self, low: str | None, high: str, count: int) -> str:
         """The value ``count`` rows above ``low``, at most ``high``."""
         where, values = _between(low, high)
+        # q.column is the column as it is; the bare name would be the text that is selected
         found = self._ask(
-            f"SELECT {{column}}::text FROM ({{query}}) q{where} ORDER BY {{column}} "
+            f"SELECT {{column}}::text FROM ({{query}}) q{where} ORDER BY q.{{column}} "
             "OFFSET %s LIMIT 1",
             [*values, count - 1],
         ).fetchone()
         return high if found is None else str(found[0])
+
+    def count(self, low: str | None, high: str | None) -> int:
+        """How many rows there are above ``low`` up to ``high``."""
+        where, values = _between(low, high)
+        found = self._ask(f"SELECT count(*) FROM ({{query}}) q{where}", values).fetchone()
+        assert found is not None
+        return int(found[0])
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -215,6 +233,35 @@ class _WholeQuery(SourceEnumerator):
     def plan(self, position: Json, max_records: int) -> ReadPlan:
         return ReadPlan(1, [ReadRange("0", [None, None])] if position == 0 else [], finished=True)
 
+    def gauges(self) -> dict[str, int]:
+        """Nothing is left once the one micro-batch has been planned."""
+        return {LAG: 0}
+
+
+class _Backlog:
+    """How many rows are above the last one that was planned.
+
+    The server counts them, which takes it the longer the more there are. So it is asked again only
+    after a pause that is many times as long as its last answer took; meanwhile the rows that are
+    planned are taken off.
+    """
+
+    def __init__(self, reader: Reader, pause_seconds: float) -> None:
+        self._reader = reader
+        self._pause_seconds = pause_seconds
+        self._again_at = float("-inf")
+        self.rows = 0
+
+    def planned(self, rows: int, low: str | None, end: str | None) -> None:
+        """Called after a plan of so many rows; those above ``low`` up to ``end`` are left."""
+        began = time.monotonic()
+        if began < self._again_at:
+            self.rows = max(0, self.rows - rows)
+            return
+        self.rows = 0 if low == end and end is not None else self._reader.count(low, end)
+        ended = time.monotonic()
+        self._again_at = ended + max(self._pause_seconds, _COUNT_SHARE * (ended - began))
+
 
 class _Growing(SourceEnumerator):
     """Moves a bound upwards."""
@@ -230,6 +277,7 @@ class _Growing(SourceEnumerator):
         #: the bound in use, and one that waits for transactions before a number to end
         self._bound: str | None = None
         self._candidate: tuple[str, int] | None = None
+        self._backlog = _Backlog(reader, poll_seconds)
 
     def initial_position(self) -> Json:
         end = self._reader.highest()[0] if self._bounded else None
@@ -263,10 +311,12 @@ class _Growing(SourceEnumerator):
             self._asked = time.monotonic()
             highest, running = self._reader.highest()
             if highest is None or highest == low:
+                self._backlog.rows = 0
                 return None
             self._candidate = (highest, running)
         highest, running = self._candidate
         if self._reader.oldest_running() < running:
+            self._backlog.planned(0, low, None)
             return None
         self._candidate = None
         return highest
@@ -275,8 +325,12 @@ class _Growing(SourceEnumerator):
         low = position["at"]
         high = self._reader.after(low, bound, max_records)
         finished = self._bounded and high == bound
+        self._backlog.planned(max_records, high, position["end"])
         after = {**position, "at": high}
         return ReadPlan(after, [ReadRange("0", [low, high])], finished=finished)
+
+    def gauges(self) -> dict[str, int]:
+        return {LAG: self._backlog.rows}
 
     def close(self) -> None:
         self._reader.close()

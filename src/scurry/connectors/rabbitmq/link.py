@@ -41,6 +41,7 @@ class Link:
         self._closing = False
         self._connection = connect(config)
         try:
+            self._queue = queue
             self._channel = open_queue(self._connection, queue)
             self._channel.basic_qos(prefetch_count=config.get_prefetch_count() or _DEFAULT_PREFETCH)
             self._channel.add_on_cancel_callback(self._on_cancel)
@@ -79,6 +80,18 @@ class Link:
             self._channel.tx_commit()
 
         return self._call(tell)
+
+    def waiting(self) -> int:
+        """How many messages wait to be taken: here, and at the server for room here. Those here
+        only if the server cannot be asked."""
+        found = [self.arrived]
+
+        def ask() -> None:
+            declared = self._channel.queue_declare(self._queue, passive=True)
+            found[0] = declared.method.message_count + self.arrived
+
+        self._call(ask)
+        return found[0]
 
     def close(self) -> None:
         """Go; the server keeps what was not acknowledged for the next one."""

@@ -22,11 +22,21 @@ from scurry.connectors.patience import Vigil
 from scurry.connectors.rabbitmq.config import RMQConnectionConfig, package
 from scurry.connectors.rabbitmq.connection import is_passing, reason_of
 from scurry.connectors.rabbitmq.link import Delivery, Link
-from scurry.functions.source import Json, ReadPlan, ReadRange, Source, SourceBatch, SourceEnumerator
+from scurry.functions.source import (
+    LAG,
+    Json,
+    ReadPlan,
+    ReadRange,
+    Source,
+    SourceBatch,
+    SourceEnumerator,
+)
 
 __all__ = ["RMQSource"]
 
 _RETRY_MILLIS = 1000
+#: How often the server is asked how many messages it has.
+_COUNT_SECONDS = 1.0
 #: A message that was not acknowledged comes again once the server has noticed that its consumer
 #: is gone, or has lost patience with it, which it does after half an hour.
 _REMEMBER_SECONDS = 3600.0
@@ -119,6 +129,7 @@ class _QueueEnumerator(SourceEnumerator):
         self._taken: set[str] = set()
         #: ids of messages that will not come again
         self._settled: set[str] = set()
+        self._left, self._count_at = 0, 0.0
 
     def initial_position(self) -> Json:
         return {"ids": []}
@@ -129,6 +140,11 @@ class _QueueEnumerator(SourceEnumerator):
         if link is None:
             return ReadPlan(position)
         deliveries = link.take(max_records)
+        if time.monotonic() >= self._count_at:
+            self._left = link.waiting()
+            self._count_at = time.monotonic() + _COUNT_SECONDS
+        else:
+            self._left = max(link.arrived, self._left - len(deliveries))
         if not deliveries:
             return ReadPlan(position)
         old = link.opened < time.monotonic() - _REMEMBER_SECONDS
@@ -200,7 +216,7 @@ class _QueueEnumerator(SourceEnumerator):
             self._tag, self._taken = 0, set()
 
     def gauges(self) -> dict[str, int]:
-        return {"prefetched": 0 if self._link is None else self._link.arrived}
+        return {LAG: self._left, "prefetched": 0 if self._link is None else self._link.arrived}
 
     def close(self) -> None:
         if self._link is not None:

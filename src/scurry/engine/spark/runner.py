@@ -270,7 +270,7 @@ class SparkJob:
         """Run until the end or a failure; whether that was the last attempt."""
         try:
             while not self._run_once():
-                # once at most: the driver before finds that it has lost its lease
+                # once at most: the previous driver then finds that it has lost its lease
                 self._directory.take_over()
                 self._prepare()
             return True

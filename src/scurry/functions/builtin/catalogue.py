@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from typing import Any
 
 from scurry.common.data_types import DataType, supports_explicit_cast
 from scurry.common.errors import NotSupportedError, ProgramError
+from scurry.common.spans import NOWHERE, Span
 from scurry.functions.builtin.aggregate import AGGREGATE
 from scurry.functions.builtin.arithmetic import ARITHMETIC
 from scurry.functions.builtin.collection import COLLECTION
@@ -58,7 +58,7 @@ def find(name: str) -> BuiltIn | None:
     return _BY_NAME.get(name.upper())
 
 
-def resolve(name: str, operands: Sequence[Expression], span: Any = None) -> Call:
+def resolve(name: str, operands: Sequence[Expression], span: Span = NOWHERE) -> Call:
     """The call of a scalar function on operands; refused if it does not exist or does not fit."""
     entry = _supported(name)
     if entry.kind is not Kind.SCALAR:
@@ -114,7 +114,7 @@ def _misfit(entry: BuiltIn, operands: Sequence[Expression], why: str) -> str:
 
 
 def resolve_cast(
-    operand: Expression, target: DataType, safe: bool = False, span: Any = None
+    operand: Expression, target: DataType, safe: bool = False, span: Span = NOWHERE
 ) -> Expression:
     """CAST(operand AS target), or with `safe` TRY_CAST, which gives NULL where CAST fails."""
     if not supports_explicit_cast(operand.type, target):

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from scurry.common.data_types import DataType
+from scurry.common.spans import NOWHERE, Span
 
 if TYPE_CHECKING:
     from scurry.functions.udfs.wrappers import UserDefinedFunctionWrapper
@@ -43,7 +44,7 @@ class Expression:
     type: DataType
     operands: tuple[Expression, ...]
     deterministic: bool
-    span: Any
+    span: Span
 
     def with_operands(self, operands: tuple[Expression, ...]) -> Expression:
         """The same node above other operands."""
@@ -64,7 +65,7 @@ class InputRef(Expression):
 
     index: int
     type: DataType
-    span: Any = field(default=None, compare=False, repr=False, kw_only=True)
+    span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
     operands: tuple[Expression, ...] = field(default=(), init=False, repr=False, compare=False)
     deterministic: bool = field(default=True, init=False, repr=False, compare=False)
 
@@ -80,7 +81,7 @@ class Literal(Expression):
 
     value: Any
     type: DataType
-    span: Any = field(default=None, compare=False, repr=False, kw_only=True)
+    span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
     operands: tuple[Expression, ...] = field(default=(), init=False, repr=False, compare=False)
     deterministic: bool = field(default=True, init=False, repr=False, compare=False)
 
@@ -100,7 +101,7 @@ class Call(Expression):
     operands: tuple[Expression, ...]
     type: DataType
     deterministic: bool = True
-    span: Any = field(default=None, compare=False, repr=False, kw_only=True)
+    span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
     def with_operands(self, operands: tuple[Expression, ...]) -> Call:
         return replace(self, operands=operands)
@@ -125,7 +126,7 @@ class UdfCall(Expression):
     operands: tuple[Expression, ...]
     type: DataType
     deterministic: bool = True
-    span: Any = field(default=None, compare=False, repr=False, kw_only=True)
+    span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
     def with_operands(self, operands: tuple[Expression, ...]) -> UdfCall:
         return replace(self, operands=operands)

@@ -108,7 +108,7 @@ class ScalarFunction(UserDefinedFunction, ABC):
     """Makes one value of the arguments. Declare it with `scurry.table.udf.udf`."""
 
     @abstractmethod
-    def eval(self, *args: Any) -> Any:
+    def eval(self, *args: Any) -> object:
         """The result for the arguments of a row; None is NULL. A vectorised function is given a
         pandas Series, or an Arrow array, for each argument, and returns one."""
 
@@ -117,7 +117,7 @@ class AsyncScalarFunction(UserDefinedFunction, ABC):
     """Awaits one value for the arguments."""
 
     @abstractmethod
-    async def eval(self, *args: Any) -> Any:
+    async def eval(self, *args: Any) -> object:
         """The result for the arguments of a row."""
 
 
@@ -125,7 +125,7 @@ class TableFunction(UserDefinedFunction, ABC):
     """Makes rows of the arguments."""
 
     @abstractmethod
-    def eval(self, *args: Any) -> Any:
+    def eval(self, *args: Any) -> object:
         """The rows for the arguments: an iterable or a generator of tuples, Rows, or single values
         if there is one column; None for no rows."""
 

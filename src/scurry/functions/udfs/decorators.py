@@ -33,6 +33,7 @@ from scurry.functions.udfs.wrappers import (
     UserDefinedFunctionWrapper,
     UserDefinedScalarFunctionWrapper,
     UserDefinedTableFunctionWrapper,
+    UserFunction,
     takes_varargs,
 )
 
@@ -44,7 +45,7 @@ Overloads = Sequence[tuple[Sequence[Typed], Typed | Sequence[Typed]]] | None
 
 
 def udf(
-    f: Any = None,
+    f: UserFunction | None = None,
     input_types: InputTypes = None,
     result_type: Typed | None = None,
     deterministic: bool | None = None,
@@ -55,8 +56,8 @@ def udf(
     """Declares a scalar function; ``func_type`` is general, pandas (arguments are Series) or arrow
     (arguments are Arrow arrays). Functions defined by ``async def`` are awaited."""
 
-    def declare(func: Any) -> UserDefinedFunctionWrapper:
-        func = _checked(func)
+    def declare(func: UserFunction) -> UserDefinedFunctionWrapper:
+        _check(func)
         made = _overloads(func, input_types, result_type, overloads)
         wrapper = (
             UserDefinedAsyncScalarFunctionWrapper
@@ -69,7 +70,7 @@ def udf(
 
 
 def udtf(
-    f: Any = None,
+    f: UserFunction | None = None,
     input_types: InputTypes = None,
     result_types: Typed | Sequence[Typed] | None = None,
     deterministic: bool | None = None,
@@ -78,8 +79,8 @@ def udtf(
 ) -> Any:
     """Declares a table function; ``result_types`` are the types of its columns."""
 
-    def declare(func: Any) -> UserDefinedFunctionWrapper:
-        func = _checked(func)
+    def declare(func: UserFunction) -> UserDefinedFunctionWrapper:
+        _check(func)
         made = _overloads(func, input_types, result_types, overloads)
         return UserDefinedTableFunctionWrapper(func, made, "general", deterministic, name)
 
@@ -87,7 +88,7 @@ def udtf(
 
 
 def udaf(
-    f: Any = None,
+    f: UserFunction | None = None,
     input_types: InputTypes = None,
     result_type: Typed | None = None,
     accumulator_type: Typed | None = None,
@@ -103,7 +104,7 @@ def udaf(
 
 
 def udtaf(
-    f: Any = None,
+    f: UserFunction | None = None,
     input_types: InputTypes = None,
     result_type: Typed | None = None,
     accumulator_type: Typed | None = None,
@@ -122,7 +123,7 @@ def udtaf(
 
 
 def _aggregate(
-    f: Any,
+    f: UserFunction | None,
     input_types: InputTypes,
     result_type: Typed | None,
     accumulator_type: Typed | None,
@@ -131,8 +132,8 @@ def _aggregate(
     func_type: str,
     table: bool,
 ) -> Any:
-    def declare(func: Any) -> UserDefinedFunctionWrapper:
-        func = _checked(func)
+    def declare(func: UserFunction) -> UserDefinedFunctionWrapper:
+        _check(func)
         result, accumulator = result_type, accumulator_type
         if isinstance(func, ImperativeAggregateFunction):
             result = result if result is not None else func.get_result_type()
@@ -158,21 +159,23 @@ def _declared_accumulator(func: ImperativeAggregateFunction[Any, Any]) -> Typed 
     return func.get_accumulator_type()
 
 
-def _checked(func: Any) -> Any:
+def _check(func: object) -> None:
     if inspect.isclass(func) or not (isinstance(func, UserDefinedFunction) or callable(func)):
         raise ProgramError(
             f"a function object or a Python function is needed, got {describe(func)}; "
             "of a class, give an instance"
         )
-    return func
 
 
-def _is_async(func: Any) -> bool:
+def _is_async(func: object) -> bool:
     return isinstance(func, AsyncScalarFunction) or inspect.iscoroutinefunction(func)
 
 
 def _overloads(
-    func: Any, inputs: InputTypes, results: Any, overloads: Overloads
+    func: UserFunction,
+    inputs: InputTypes,
+    results: Typed | Sequence[Typed] | None,
+    overloads: Overloads,
 ) -> tuple[Overload, ...]:
     varargs = takes_varargs(func)
     if overloads is not None:
@@ -204,7 +207,7 @@ def _results(results: Typed | Sequence[Typed]) -> tuple[DataType, ...]:
     return (_typed(results),)
 
 
-def _typed(given: Any) -> DataType:
+def _typed(given: object) -> DataType:
     if isinstance(given, DataType):
         return given
     if isinstance(given, str):

@@ -35,6 +35,10 @@ __all__ = [
 ]
 
 FUNC_TYPES = ("general", "pandas", "arrow")
+#: A Python function; what it takes and returns is declared in types of SQL.
+PlainFunction = Callable[..., Any]
+#: What a program declares: an object with `eval` or `accumulate`, or a Python function.
+UserFunction = UserDefinedFunction | PlainFunction
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,7 @@ class UserDefinedFunctionWrapper:
 
     def __init__(
         self,
-        func: Any,
+        func: UserFunction,
         overloads: Sequence[Overload],
         func_type: str,
         deterministic: bool | None,
@@ -96,7 +100,7 @@ class UserDefinedFunctionWrapper:
         self.takes_row = False
         self.alias_names: tuple[str, ...] = ()
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: object) -> Any:
         """An expression of the Table API that calls this function."""
         build = type(self).build_call
         if build is None:
@@ -153,7 +157,7 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
 
     def __init__(
         self,
-        func: Any,
+        func: UserFunction,
         overloads: Sequence[Overload],
         accumulator_type: DataType | None,
         func_type: str,
@@ -167,49 +171,49 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
 
 
 class _Scalar(ScalarFunction):
-    def __init__(self, func: Callable[..., Any]) -> None:
+    def __init__(self, func: PlainFunction) -> None:
         self.func = func
 
-    def eval(self, *args: Any) -> Any:
+    def eval(self, *args: object) -> object:
         return self.func(*args)
 
 
 class _Async(AsyncScalarFunction):
-    def __init__(self, func: Callable[..., Any]) -> None:
+    def __init__(self, func: PlainFunction) -> None:
         self.func = func
 
-    async def eval(self, *args: Any) -> Any:
+    async def eval(self, *args: object) -> object:
         return await self.func(*args)
 
 
 class _Table(TableFunction):
-    def __init__(self, func: Callable[..., Any]) -> None:
+    def __init__(self, func: PlainFunction) -> None:
         self.func = func
 
-    def eval(self, *args: Any) -> Any:
+    def eval(self, *args: object) -> object:
         return self.func(*args)
 
 
-class _PandasAggregate(AggregateFunction[Any, list[Any]]):
+class _PandasAggregate(AggregateFunction[object, list[tuple[object, ...]]]):
     """An aggregate that is a function of whole columns: its accumulator collects the rows."""
 
-    def __init__(self, func: Callable[..., Any]) -> None:
+    def __init__(self, func: PlainFunction) -> None:
         self.func = func
 
-    def create_accumulator(self) -> list[Any]:
+    def create_accumulator(self) -> list[tuple[object, ...]]:
         return []
 
-    def accumulate(self, accumulator: list[Any], *args: Any) -> None:
+    def accumulate(self, accumulator: list[tuple[object, ...]], *args: object) -> None:
         accumulator.append(args)
 
-    def get_value(self, accumulator: list[Any]) -> Any:
+    def get_value(self, accumulator: list[tuple[object, ...]]) -> object:
         import pandas as pd
 
         columns = zip(*accumulator, strict=True) if accumulator else ()
         return self.func(*(pd.Series(column) for column in columns))
 
 
-_ADAPTERS: dict[str, Callable[[Any], UserDefinedFunction]] = {
+_ADAPTERS: dict[str, Callable[[PlainFunction], UserDefinedFunction]] = {
     "scalar": _Scalar,
     "async": _Async,
     "table": _Table,
@@ -225,13 +229,13 @@ EVALUATORS: dict[type[UserDefinedFunction], str] = {
 }
 
 
-def _name_of(func: Any) -> str:
+def _name_of(func: object) -> str:
     if isinstance(func, functools.partial):
         return _name_of(func.func)
     return str(getattr(func, "__name__", None) or type(func).__name__)
 
 
-def _determinism(func: Any, declared: bool | None, name: str) -> bool:
+def _determinism(func: UserFunction, declared: bool | None, name: str) -> bool:
     own = func.is_deterministic() if isinstance(func, UserDefinedFunction) else None
     if own is not None and declared is not None and own != declared:
         raise ProgramError(

@@ -21,6 +21,8 @@ from scurry.state.tables.table import prefix_of
 _LONGS = range(-(1 << 63), 1 << 63)
 _INTEGERS = b"i"
 _OBJECTS = b"o"
+#: Keys of many rows, whole numbers as a column.
+Keys = list[Any] | Longs
 
 
 class KeyCodes:
@@ -94,21 +96,21 @@ class KeyCodes:
         return pack_keys(codes if self._numbers is None else self.keys(codes))
 
     @staticmethod
-    def unpack(data: bytes) -> list[Any] | Longs:
+    def unpack(data: bytes) -> Keys:
         """The keys behind :meth:`pack`'s bytes."""
         if data[:1] == _INTEGERS:
             return np.frombuffer(data, dtype=np.int64, offset=1)
         return freeze_all(decode(memoryview(data)[1:]))
 
 
-def pack_keys(keys: list[Any] | Longs) -> bytes:
+def pack_keys(keys: Keys) -> bytes:
     """Keys as bytes, whole numbers as a column."""
     if isinstance(keys, np.ndarray):
         return _INTEGERS + keys.tobytes()
     return _OBJECTS + encode(keys)
 
 
-def groups_of_keys(keys: list[Any] | Longs, max_parallelism: int) -> Longs:
+def groups_of_keys(keys: Keys, max_parallelism: int) -> Longs:
     """The key groups of keys."""
     if isinstance(keys, np.ndarray):
         return (stable_hash_int64(keys) % np.uint64(max_parallelism)).astype(np.int64)

@@ -12,14 +12,17 @@ there is one value per window. Elements are combined in the order they came in a
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from scurry.common.keys import thaw
 from scurry.common.windows import TimeWindow, WindowKey
 from scurry.functions.panes import PaneTiming
-from scurry.runtime.batch import Batch
+from scurry.functions.windows import ProcessAllWindowFunction, ProcessWindowFunction
+from scurry.runtime.batch import Batch, Longs
+from scurry.runtime.columnar.exact import Array
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.failures import explained
 from scurry.runtime.keyed_state import store_of
@@ -34,6 +37,7 @@ from scurry.runtime.windowing.run_slices import SLICED_RUNS, RunSlices, runs_in_
 from scurry.runtime.windowing.slices import (
     SLICED_ELEMENTS,
     SLICED_VALUES,
+    Cells,
     ElementSlices,
     SliceTable,
     ValueSlices,
@@ -41,7 +45,9 @@ from scurry.runtime.windowing.slices import (
 from scurry.state.tables.key_scope import NO_KEY
 from scurry.state.tables.table import MISSING
 from scurry.windowing.spec import WindowSpec
-from scurry.windowing.time_windows import EventTimeAligned, bounded
+from scurry.windowing.time_windows import AlignedWindows, EventTimeAligned, bounded
+
+T = TypeVar("T")
 
 
 def runs_aligned(windowing: WindowSpec) -> bool:
@@ -59,7 +65,8 @@ class AlignedWindowOperator(WindowingOperator):
 
     def __init__(self, spec: OperatorSpec, windowing: WindowSpec) -> None:
         super().__init__(spec, windowing)
-        assigner: Any = windowing.assigner
+        assigner = windowing.assigner
+        assert isinstance(assigner, AlignedWindows)
         self._size, self._slide = assigner.size, assigner.slide
         self._offset, self._lateness = assigner.offset, windowing.allowed_lateness
         self._combining = windowing.incremental is not None
@@ -140,7 +147,7 @@ class AlignedWindowOperator(WindowingOperator):
             self._guard.emit(batch)
 
     def _add_elements(
-        self, batch: Batch, kept: Any, stamps: Any, watermarks: Any, output: Emissions
+        self, batch: Batch, kept: Longs, stamps: Array, watermarks: Longs, output: Emissions
     ) -> None:
         """Put elements into their slices; fire what is due, and windows that have fired before."""
         clock, numbered, first = self._clock, self._sliding, self._number
@@ -148,7 +155,7 @@ class AlignedWindowOperator(WindowingOperator):
         keys, rows = pick_all(batch.keys, kept), pick_all(batch.rows, kept)
         again, in_runs = self._lateness > 0, self._in_runs
         last: int | None = None
-        cells: dict[Any, list[Any]] = {}
+        cells: Cells = {}
         for at, key, row, start, watermark in zip(
             kept.tolist(), keys, rows, starts[kept].tolist(), watermarks[kept].tolist(), strict=True
         ):
@@ -180,7 +187,7 @@ class AlignedWindowOperator(WindowingOperator):
                 self._fire_again(self._agenda.windows_over(start), key, at, watermark)
 
     def _add_combined(
-        self, batch: Batch, kept: Any, stamps: Any, watermarks: Any, output: Emissions
+        self, batch: Batch, kept: Longs, stamps: Array, watermarks: Longs, output: Emissions
     ) -> None:
         """Combine elements into the values of their windows."""
         clock, size, slide, combine = self._clock, self._size, self._slide, self._combine
@@ -190,7 +197,7 @@ class AlignedWindowOperator(WindowingOperator):
         touched = self._values.touched
         own, apart = self._own, self._sliding or self._guard is not None
         last: int | None = None
-        cells: dict[Any, Any] = {}
+        cells: Cells = {}
         for at, key, self._working, stamp, start, watermark in zip(
             kept.tolist(),
             keys,
@@ -221,7 +228,7 @@ class AlignedWindowOperator(WindowingOperator):
                     self._fire_again(range(start, start + 1), key, at, watermark)
                 start -= slide
 
-    def _open(self, start: int) -> dict[Any, Any]:
+    def _open(self, start: int) -> Cells:
         """The slice to add to."""
         if start not in self._agenda.announced:
             self._agenda.announce(start, self._clock.watermark)
@@ -255,13 +262,13 @@ class AlignedWindowOperator(WindowingOperator):
             for window in self._agenda.ended():
                 self._end(window)
 
-    def _keys_of(self, window: int) -> list[Any]:
+    def _keys_of(self, window: int) -> list[object]:
         """The keys with something in a window, in the order of their addresses."""
         slices = self._slices
-        keys = set[Any]().union(*map(slices.keys, self._agenda.slices_of(window)))
+        keys = set[object]().union(*map(slices.keys, self._agenda.slices_of(window)))
         return sorted(keys, key=slices.prefix)
 
-    def _fire_again(self, windows: range, key: Any, cause: int, watermark: int) -> None:
+    def _fire_again(self, windows: range, key: object, cause: int, watermark: int) -> None:
         """A late element has come: fire the windows over it that have fired before."""
         for window in windows:
             end = window + self._size - 1
@@ -271,7 +278,12 @@ class AlignedWindowOperator(WindowingOperator):
                 self._fire(window, [key], found, cause, PaneTiming.LATE)
 
     def _fire(
-        self, start: int, keys: list[Any], found: dict[Any, Any], cause: int, timing: PaneTiming
+        self,
+        start: int,
+        keys: list[object],
+        found: Mapping[object, object],
+        cause: int,
+        timing: PaneTiming,
     ) -> None:
         if not keys:
             return
@@ -305,7 +317,7 @@ class AlignedWindowOperator(WindowingOperator):
         output.ends.append(len(values))
         output.stamps.append(window.max_timestamp())
 
-    def _empty(self, start: int, key: Any) -> None:
+    def _empty(self, start: int, key: object) -> None:
         """A window has failed: what it has of a key must not be seen again. Slices that other
         windows share keep it; the window does without all that came before now."""
         if self._cuts is not None:
@@ -327,8 +339,8 @@ class AlignedWindowOperator(WindowingOperator):
         for start in self._agenda.retired(window):
             self._slices.drop(start)
 
-    def _clear(self, window: TimeWindow, keys: list[Any]) -> None:
-        function: Any = self._windowing.function
+    def _clear(self, window: TimeWindow, keys: list[object]) -> None:
+        function = self._windowing.function
         self._firing._window = window
         for key in keys:
             self._scope.key = key
@@ -337,10 +349,12 @@ class AlignedWindowOperator(WindowingOperator):
                 self._panes.clear(place)
             if self._clears:
                 self._working = f"{window!r} of key {thaw(key)!r}"
+                assert isinstance(function, (ProcessWindowFunction, ProcessAllWindowFunction))
                 function.clear(self._firing)
         self._scope.key = NO_KEY
 
 
-def pick_all(items: Any, index: Any) -> list[Any]:
+def pick_all(items: Sequence[T] | None, index: Longs) -> list[T]:
     """The items at ``index``, which is often all of them."""
+    assert items is not None
     return list(items) if len(index) == len(items) else pick(items, index)

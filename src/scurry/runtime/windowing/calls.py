@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from scurry.common.keys import thaw
-from scurry.functions.transforms import AggregateFunction
+from scurry.common.values import Combine, Combined, Contents, Element, Key, Merge, Own
+from scurry.functions.transforms import AggregateFunction, Function
 from scurry.functions.windows import (
     AllWindowFunction,
     ProcessAllWindowFunction,
@@ -18,10 +19,10 @@ from scurry.state.tables.table import MISSING
 from scurry.windowing.spec import WindowSpec
 
 #: Called with the key, the window and the window's contents; returns what goes downstream.
-Call = Callable[[Any, Any, Any], Iterable[Any] | None]
+Call = Callable[[Key, Any, Contents], Iterable[object] | None]
 
 
-def call_for(spec: WindowSpec, context: FiringContext, own: Callable[[Any], Any]) -> Call:
+def call_for(spec: WindowSpec, context: FiringContext, own: Own) -> Call:
     """How the windows of ``spec`` call the user's function. ``own`` keeps what the function gets
     apart from what the window goes on with, where only this module knows the difference."""
     call = _with_elements(spec.function, context, own)
@@ -39,7 +40,7 @@ def call_for(spec: WindowSpec, context: FiringContext, own: Callable[[Any], Any]
     return lambda key, window, value: call(key, window, (value,))
 
 
-def _with_elements(function: Any, context: FiringContext, own: Callable[[Any], Any]) -> Call:
+def _with_elements(function: Function | None, context: FiringContext, own: Own) -> Call:
     if function is None:
         return lambda key, window, elements: elements
     if isinstance(function, ProcessWindowFunction):
@@ -56,49 +57,53 @@ def _with_elements(function: Any, context: FiringContext, own: Callable[[Any], A
     return lambda key, window, elements: apply_all(window, elements)
 
 
-def _combiner(spec: WindowSpec) -> Callable[[list[Any]], tuple[Any, ...]]:
+def _combiner(spec: WindowSpec) -> Callable[[list[Element]], tuple[Combined, ...]]:
     """Combines what an evictor left of a window's elements: one value, or none if none is left."""
-    function: Any = spec.incremental
-    if hasattr(function, "create_accumulator"):
+    function = spec.incremental
+    assert function is not None
+    if isinstance(function, AggregateFunction):
+        create, add, result = function.create_accumulator, function.add, function.get_result
 
-        def aggregate(elements: list[Any]) -> tuple[Any, ...]:
-            accumulator = function.create_accumulator()
+        def aggregate(elements: list[Element]) -> tuple[Combined, ...]:
+            accumulator = create()
             for element in elements:
-                accumulator = function.add(element, accumulator)
-            return (function.get_result(accumulator),)
+                accumulator = add(element, accumulator)
+            return (result(accumulator),)
 
         return aggregate
 
-    def reduce(elements: list[Any]) -> tuple[Any, ...]:
+    combine = function.reduce
+
+    def reduce(elements: list[Element]) -> tuple[Combined, ...]:
         if not elements:
             return ()
         reduced = elements[0]
         for element in elements[1:]:
-            reduced = function.reduce(reduced, element)
+            reduced = combine(reduced, element)
         return (reduced,)
 
     return reduce
 
 
-def combining(windowing: WindowSpec) -> Callable[[Any, Any], Any]:
+def combining(windowing: WindowSpec) -> Combine:
     """How to combine an element into what is held."""
-    function: Any = windowing.incremental
-    if windowing.contents == "reduce":
+    function = windowing.incremental
+    assert function is not None
+    if not isinstance(function, AggregateFunction):
         reduce = function.reduce
         return lambda held, value: value if held is MISSING else reduce(held, value)
     create, add = function.create_accumulator, function.add
     return lambda held, value: add(value, create() if held is MISSING else held)
 
 
-def merging(windowing: WindowSpec) -> Callable[[Any, Any], Any]:
+def merging(windowing: WindowSpec) -> Merge:
     """How to combine what two parts of a window hold."""
-    function: Any = windowing.incremental
-    found: Callable[[Any, Any], Any]
-    found = function.merge if windowing.contents == "aggregate" else function.reduce
-    return found
+    function = windowing.incremental
+    assert function is not None
+    return function.merge if isinstance(function, AggregateFunction) else function.reduce
 
 
-def overrides_clear(function: Any) -> bool:
+def overrides_clear(function: object) -> bool:
     """Whether a window function with a context has a ``clear`` of its own."""
-    own = type(function).clear
+    own = getattr(type(function), "clear", None)
     return own is not ProcessWindowFunction.clear and own is not ProcessAllWindowFunction.clear

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
 
 import numpy as np
 
 from scurry.common.errors import ProgramError, StateError
-from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, NO_TIMESTAMP, Batch
+from scurry.common.values import Contents
+from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, NO_TIMESTAMP, Batch, Longs
+from scurry.runtime.columnar.exact import Array
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.failures import explained
 from scurry.runtime.keyed_context import state_clock
@@ -46,8 +47,9 @@ class WindowingOperator(Operator, ABC):
         """The table in which an operator of this class keeps what windows hold."""
 
     @classmethod
-    def state_layout(cls, *arguments: Any) -> StateLayout:
+    def state_layout(cls, *arguments: object) -> StateLayout:
         (windowing,) = arguments
+        assert isinstance(windowing, WindowSpec)
         return window_layout(cls.table_of(windowing), cls.state_version, windowing)
 
     def open(self, context: TaskContext) -> None:
@@ -55,7 +57,7 @@ class WindowingOperator(Operator, ABC):
         spec, windowing = self.spec, self._windowing
         self._refuse_other_state(store_of(context))
         #: what to name if something fails: an element, or a window
-        self._working: Any = None
+        self._working: object = None
         self._clock = Clock()
         clock = state_clock(self._clock, _no_timestamp)
         states = KeyedRuntimeContext(spec, context, self._scope, clock, announced=False)
@@ -95,7 +97,7 @@ class WindowingOperator(Operator, ABC):
                     "back until the open windows have ended."
                 )
 
-    def stamps(self, batch: Batch, reach: int) -> Any:
+    def stamps(self, batch: Batch, reach: int) -> Array:
         """The timestamps, as an array to which ``reach`` can be added, or taken from it, without
         overflow."""
         stamps = batch.ts
@@ -114,7 +116,7 @@ class WindowingOperator(Operator, ABC):
             return stamps.astype(object)
         return stamps
 
-    def watermarks(self, batch: Batch) -> Any:
+    def watermarks(self, batch: Batch) -> Longs:
         """The watermark before each element."""
         watermark = self._clock.watermark
         if batch.wm is None:
@@ -126,7 +128,7 @@ class WindowingOperator(Operator, ABC):
         self._firing._values = self._output.values
         return self._output
 
-    def _shown(self, contents: Any) -> Any:
+    def _shown(self, contents: Contents) -> Contents:
         """What the user's function is given of ``contents`` that are needed again, by another
         window, by a later firing, or for a dead letter if the function fails: a copy, unless what
         the function makes of them is copied anyway."""
@@ -137,7 +139,7 @@ class WindowingOperator(Operator, ABC):
         emitted = kind == "aggregate" or self._windowing.function is None
         return contents if emitted else self._own(contents)
 
-    def _refuse(self, at: int, value: Any, stamp: int, failure: Exception) -> None:
+    def _refuse(self, at: int, value: object, stamp: int, failure: Exception) -> None:
         """An element failed: a letter is made of it, or the job fails."""
         if self._guard is None:
             raise failure

@@ -7,9 +7,8 @@ the window under which contents were first stored, so that a growing session mov
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any
 
+from scurry.common.values import Combined, Contents, Element, Merge
 from scurry.common.windows import WindowKey
 from scurry.functions.transforms import AggregateFunction
 from scurry.runtime.batch import NO_TIMESTAMP
@@ -20,7 +19,7 @@ from scurry.windowing.evictors import TimestampedValue
 from scurry.windowing.spec import WindowSpec
 
 #: Stands for a window that holds nothing; None may be what elements were combined into.
-NOTHING: Any = type("Nothing", (), {"__repr__": lambda self: "NOTHING"})()
+NOTHING: Contents = type("Nothing", (), {"__repr__": lambda self: "NOTHING"})()
 #: The tables of contents by key and window.
 ELEMENTS, VALUES = "#window-elements", "#window-values"
 
@@ -29,11 +28,11 @@ class WindowContents(ABC):
     """The contents of the windows of one operator and slot."""
 
     @abstractmethod
-    def add(self, place: WindowKey, value: Any, stamp: int) -> None:
+    def add(self, place: WindowKey, value: object, stamp: int) -> None:
         """Put an element into a window."""
 
     @abstractmethod
-    def get(self, place: WindowKey) -> Any:
+    def get(self, place: WindowKey) -> Contents:
         """What the window holds, or :data:`NOTHING`."""
 
     @abstractmethod
@@ -54,16 +53,16 @@ class ListContents(WindowContents):
             name, lambda: ListTable(name, store.records, store.max_parallelism, lambda: store.epoch)
         )
 
-    def add(self, place: WindowKey, value: Any, stamp: int) -> None:
+    def add(self, place: WindowKey, value: object, stamp: int) -> None:
         self._table.add(place, value)
 
-    def get(self, place: WindowKey) -> Any:
+    def get(self, place: WindowKey) -> Contents:
         return self._table.get(place) or NOTHING
 
     def clear(self, place: WindowKey) -> None:
         self._table.replace(place, [])
 
-    def replace(self, place: WindowKey, values: list[Any]) -> None:
+    def replace(self, place: WindowKey, values: list[Element]) -> None:
         """Make ``values`` the window's contents."""
         self._table.replace(place, values)
 
@@ -77,7 +76,7 @@ class ListContents(WindowContents):
 class StampedContents(ListContents):
     """All elements with their timestamps, as evictors want them."""
 
-    def add(self, place: WindowKey, value: Any, stamp: int) -> None:
+    def add(self, place: WindowKey, value: object, stamp: int) -> None:
         self._table.add(place, TimestampedValue(value, None if stamp == NO_TIMESTAMP else stamp))
 
 
@@ -87,11 +86,12 @@ class CombinedContents(WindowContents):
     def __init__(self, uid: str, store: SlotStore) -> None:
         self._table: StateTable = store.table(uid, VALUES)
 
-    def _held(self, place: WindowKey) -> Any:
+    def _held(self, place: WindowKey) -> tuple[Combined] | None:
         held = self._table.live.get(place, MISSING)
-        return self._table.load(place) if held is MISSING else held
+        box: tuple[Combined] | None = self._table.load(place) if held is MISSING else held
+        return box
 
-    def _hold(self, place: WindowKey, box: tuple[Any] | None) -> None:
+    def _hold(self, place: WindowKey, box: tuple[Combined] | None) -> None:
         # the box tells a combined None from nothing
         self._table.live[place] = box
         self._table.dirty[place] = None
@@ -110,25 +110,25 @@ class CombinedContents(WindowContents):
         self._hold(into, held)
 
     @abstractmethod
-    def _merged(self, one: Any, other: Any) -> Any: ...
+    def _merged(self, one: Combined, other: Combined) -> Combined: ...
 
 
 class ReducedContents(CombinedContents):
     """Elements reduced to one of their kind."""
 
-    def __init__(self, uid: str, store: SlotStore, reduce: Callable[[Any, Any], Any]) -> None:
+    def __init__(self, uid: str, store: SlotStore, reduce: Merge) -> None:
         super().__init__(uid, store)
         self._reduce = reduce
 
-    def add(self, place: WindowKey, value: Any, stamp: int) -> None:
+    def add(self, place: WindowKey, value: object, stamp: int) -> None:
         held = self._held(place)
         self._hold(place, (value if held is None else self._reduce(held[0], value),))
 
-    def get(self, place: WindowKey) -> Any:
+    def get(self, place: WindowKey) -> Contents:
         held = self._held(place)
         return NOTHING if held is None else held[0]
 
-    def _merged(self, one: Any, other: Any) -> Any:
+    def _merged(self, one: Combined, other: Combined) -> Combined:
         return self._reduce(one, other)
 
 
@@ -139,16 +139,16 @@ class AggregatedContents(CombinedContents):
         super().__init__(uid, store)
         self._function = function
 
-    def add(self, place: WindowKey, value: Any, stamp: int) -> None:
+    def add(self, place: WindowKey, value: object, stamp: int) -> None:
         held = self._held(place)
         accumulator = self._function.create_accumulator() if held is None else held[0]
         self._hold(place, (self._function.add(value, accumulator),))
 
-    def get(self, place: WindowKey) -> Any:
+    def get(self, place: WindowKey) -> Contents:
         held = self._held(place)
         return NOTHING if held is None else held[0]
 
-    def _merged(self, one: Any, other: Any) -> Any:
+    def _merged(self, one: Combined, other: Combined) -> Combined:
         return self._function.merge(one, other)
 
 
@@ -158,7 +158,8 @@ def contents_for(spec: WindowSpec, uid: str, store: SlotStore) -> WindowContents
         return StampedContents(uid, store)
     if spec.contents == "list":
         return ListContents(uid, store)
-    function: Any = spec.incremental
-    if spec.contents == "aggregate":
+    function = spec.incremental
+    assert function is not None
+    if isinstance(function, AggregateFunction):
         return AggregatedContents(uid, store, function)
     return ReducedContents(uid, store, function.reduce)

@@ -7,18 +7,22 @@ from typing import Any
 
 from scurry.common.copies import own
 from scurry.common.errors import NotSupportedError, ProgramError
-from scurry.common.windows import WindowKey
+from scurry.common.values import Own, StateValue
+from scurry.common.windows import GlobalWindow, Window, WindowKey
 from scurry.functions.contexts import KeyedStateStore, RuntimeContext
 from scurry.functions.output_tag import OutputTag
 from scurry.functions.panes import PaneInfo, PaneTiming
 from scurry.functions.windows import WindowContext
+from scurry.metrics.metricbase import MetricGroup
 from scurry.runtime.keyed_state import KeyedRuntimeContext
 from scurry.runtime.operator import Clock
 from scurry.runtime.timers import TimerQueue, timer_time
 from scurry.state.states import (
     AggregatingStateDescriptor,
+    ListState,
     ListStateDescriptor,
     MapStateDescriptor,
+    ReducingState,
     ReducingStateDescriptor,
     State,
     StateDescriptor,
@@ -83,7 +87,7 @@ class WindowTriggerContext(OnMergeContext):
     def get_current_processing_time(self) -> int:
         return self._clock.now
 
-    def get_metric_group(self) -> Any:
+    def get_metric_group(self) -> MetricGroup:
         raise NotSupportedError(
             "Triggers have no metric group yet; count in a process function behind the window."
         )
@@ -115,22 +119,23 @@ class WindowTriggerContext(OnMergeContext):
                 f"The trigger state {state_descriptor!r} cannot be merged: only reducing and list "
                 "state know how. Use a ReducingStateDescriptor, or merge in on_merge by hand."
             )
-        handle: Any = self.get_partitioned_state(state_descriptor)
+        handle: ListState[StateValue] | ReducingState[StateValue]
+        handle = self.get_partitioned_state(state_descriptor)
         target = self._scope.key
         for place in self.merged:
             self._scope.key = place
             found = handle.get()
             handle.clear()
             self._scope.key = target
-            if isinstance(state_descriptor, ListStateDescriptor):
-                handle.add_all(list(found))
+            if isinstance(handle, ListState):
+                handle.add_all(list(found or ()))
             elif found is not None:
                 handle.add(found)
 
 
 def state_of(states: KeyedStateStore, descriptor: StateDescriptor) -> State:
     """The state that ``descriptor`` describes, of whichever kind."""
-    kinds: list[tuple[type, Any]] = [
+    kinds: list[tuple[type, Callable[[Any], State]]] = [
         (ValueStateDescriptor, states.get_state),
         (ReducingStateDescriptor, states.get_reducing_state),
         (ListStateDescriptor, states.get_list_state),
@@ -139,12 +144,11 @@ def state_of(states: KeyedStateStore, descriptor: StateDescriptor) -> State:
     ]
     for kind, get in kinds:
         if isinstance(descriptor, kind):
-            found: State = get(descriptor)
-            return found
+            return get(descriptor)
     raise ProgramError(f"get_partitioned_state needs a state descriptor, got {descriptor!r}.")
 
 
-class FiringContext(WindowContext[Any]):
+class FiringContext(WindowContext[Window]):
     """For process window functions; one object for all calls."""
 
     def __init__(
@@ -153,13 +157,13 @@ class FiringContext(WindowContext[Any]):
         self._clock = clock
         self._key_states = key_states
         self._window_states = window_states
-        self._window: Any = None
+        self._window: Window = GlobalWindow.get()
         #: right for windows that fire once
         self._pane = PaneInfo(PaneTiming.ON_TIME, 0, True, True)
-        self._values: list[Any] = []
-        self._own: Callable[[Any], Any] = own
+        self._values: list[object] = []
+        self._own: Own = own
 
-    def window(self) -> Any:
+    def window(self) -> Window:
         return self._window
 
     def current_processing_time(self) -> int:
@@ -179,7 +183,7 @@ class FiringContext(WindowContext[Any]):
             )
         return self._window_states
 
-    def output(self, tag: OutputTag, value: Any) -> None:
+    def output(self, tag: OutputTag, value: object) -> None:
         if not isinstance(tag, OutputTag):
             raise ProgramError(
                 f"context.output needs an OutputTag as its first argument, got {tag!r}."

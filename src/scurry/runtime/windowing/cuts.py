@@ -7,8 +7,6 @@ first element that counts.
 
 from __future__ import annotations
 
-from typing import Any
-
 from scurry.common.windows import TimeWindow, WindowKey
 from scurry.state.slot_store import SlotStore
 from scurry.state.tables.table import MISSING, StateTable
@@ -30,7 +28,7 @@ class Cuts:
         """See whether the store has any."""
         self.any = next(self._store.local.scan(self._name), None) is not None
 
-    def of(self, key: Any, window: TimeWindow) -> int:
+    def of(self, key: object, window: TimeWindow) -> int:
         """The number of the first element that counts for a window."""
         if not self.any:
             return 0
@@ -40,12 +38,12 @@ class Cuts:
             held = self._table.load(place)
         return held or 0
 
-    def cut(self, key: Any, window: TimeWindow, number: int) -> None:
+    def cut(self, key: object, window: TimeWindow, number: int) -> None:
         """A window has failed: only elements from ``number`` on count from now on."""
         self.any = True
         self._hold(WindowKey(key, window), number)
 
-    def clear(self, key: Any, window: TimeWindow) -> None:
+    def clear(self, key: object, window: TimeWindow) -> None:
         """A window has ended."""
         if self.of(key, window):
             self._hold(WindowKey(key, window), None)

@@ -8,14 +8,20 @@ its elements, and holds nothing afterwards: it would only fail again.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from scurry.common.keys import thaw
+from scurry.common.values import Contents
+from scurry.common.windows import Window
 from scurry.functions.dead_letters import DEAD_LETTERS, DeadLetter
+from scurry.functions.output_tag import OutputTag
 from scurry.runtime.batch import Batch
 from scurry.runtime.failures import explained
 from scurry.runtime.poison import PoisonGuard, emit_letters
 from scurry.runtime.windowing.calls import Call
+
+if TYPE_CHECKING:
+    from scurry.runtime.windowing.common import WindowingOperator
 
 #: So many elements of a window that failed are in its letter.
 SHOWN = 100
@@ -24,7 +30,7 @@ SHOWN = 100
 class WindowGuard:
     """Makes letters for one window operator."""
 
-    def __init__(self, operator: Any) -> None:
+    def __init__(self, operator: WindowingOperator) -> None:
         self._operator = operator
         self._poison = PoisonGuard(operator.spec, operator.context)
         self._letters: list[DeadLetter] = []
@@ -32,11 +38,11 @@ class WindowGuard:
         #: whether the last firing failed
         self.spoiled = False
 
-    def as_it_came(self, value: Any) -> Any:
+    def as_it_came(self, value: object) -> object:
         """The element for a letter, which user code may change before it fails."""
         return self._poison.as_it_came(value)
 
-    def refuse(self, at: int, value: Any, stamp: int, failure: Exception) -> None:
+    def refuse(self, at: int, value: object, stamp: int, failure: Exception) -> None:
         """Make a dead letter of element number ``at`` of the batch, which failed."""
         self._letters.append(self._poison.letter(value, failure, stamp))
         self._failed.append(at)
@@ -47,7 +53,9 @@ class WindowGuard:
         failed, self._failed = self._failed, []
         emit_letters(self._operator, batch, letters, failed)
 
-    def of_window(self, key: Any, window: Any, contents: Any, failure: Exception) -> Any:
+    def of_window(
+        self, key: object, window: Window, contents: Contents, failure: Exception
+    ) -> tuple[OutputTag, DeadLetter]:
         """The dead letter of a window that failed when it fired, as a record for the side
         output."""
         self.spoiled = True
@@ -59,7 +67,7 @@ class WindowGuard:
     def around_firing(self, call: Call) -> Call:
         """``call``, giving a letter for the side output instead of raising."""
 
-        def guarded(key: Any, window: Any, contents: Any) -> list[Any] | None:
+        def guarded(key: object, window: Window, contents: Contents) -> list[object] | None:
             values = self._operator._output.values
             before = len(values)
             self.spoiled = False
@@ -67,7 +75,7 @@ class WindowGuard:
                 results = call(key, window, self._operator._shown(contents))
                 if results is None:
                     return None
-                taken: list[Any] = []
+                taken: list[object] = []
                 self._operator._take_results(taken, results)
                 return taken
             except Exception as failure:

@@ -7,8 +7,6 @@ so that a refusal can name what the user has changed.
 
 from __future__ import annotations
 
-from typing import Any
-
 from scurry.common.options import execution
 from scurry.functions.aggregations import FieldAggregation
 from scurry.functions.transforms import AggregateFunction
@@ -23,7 +21,7 @@ from scurry.runtime.windowing.slices import (
     SLICED_VALUES,
 )
 from scurry.state.layout import Parameter, StateLayout
-from scurry.windowing.assigners import WindowAssigner
+from scurry.windowing.assigners import AnyAssigner
 from scurry.windowing.conditions import Condition
 from scurry.windowing.count_windows import CountingAssigner, GlobalWindows
 from scurry.windowing.session_windows import SessionWindows
@@ -92,7 +90,7 @@ def family_of(windowing: WindowSpec) -> str:
     return f"windows of {_named(assigner)}"
 
 
-def _measures(assigner: WindowAssigner[Any, Any]) -> dict[str, Parameter]:
+def _measures(assigner: AnyAssigner) -> dict[str, Parameter]:
     """The numbers of an assigner of ours, in milliseconds or elements."""
     names = {
         "size": ("size", "window_size"),
@@ -108,16 +106,16 @@ def _measures(assigner: WindowAssigner[Any, Any]) -> dict[str, Parameter]:
     }
 
 
-def _assigner(assigner: WindowAssigner[Any, Any]) -> str:
+def _assigner(assigner: AnyAssigner) -> str:
     ours = type(assigner).__module__.startswith("scurry.windowing.")
     return type(assigner).__name__ if ours else _named(assigner)
 
 
-def _named(given: Any) -> str:
+def _named(given: object) -> str:
     return f"{type(given).__module__}.{type(given).__qualname__}"
 
 
-def described(given: Any) -> str:
+def described(given: object) -> str:
     """A trigger or evictor in a line: its class, and what it was given that can be compared."""
     if isinstance(given, Condition):
         return repr(given)
@@ -138,7 +136,7 @@ def _function(windowing: WindowSpec) -> str:
     return " and ".join(filter(None, parts))
 
 
-def _combining(function: Any) -> str:
+def _combining(function: object) -> str:
     if function is None:
         return ""
     if isinstance(function, FieldAggregation):

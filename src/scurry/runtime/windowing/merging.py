@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from scurry.common.windows import TimeWindow
+from scurry.common.values import Element
+from scurry.common.windows import TimeWindow, Window
 from scurry.state.journal import Change, RecordReader, in_groups
 from scurry.state.slot_store import SlotStore
 from scurry.state.tables.table import pack_record, prefix_of, unpack_record, window_form
@@ -26,12 +27,12 @@ _KEEP = 500_000
 class Merge(NamedTuple):
     """Windows that became one."""
 
-    result: Any
-    merged: list[Any]
+    result: Window
+    merged: list[Window]
     #: where the result's contents are
-    into: Any
+    into: Window
     #: where contents are that must be moved there
-    sources: list[Any]
+    sources: list[Window]
 
 
 class KeyWindows:
@@ -40,21 +41,21 @@ class KeyWindows:
     __slots__ = ("changed", "order", "stored_under")
 
     def __init__(self) -> None:
-        self.stored_under: dict[Any, Any] = {}
+        self.stored_under: dict[Window, Window] = {}
         #: the same windows sorted; kept for spans of time only
         self.order: list[TimeWindow] = []
-        self.changed: set[Any] = set()
+        self.changed: set[Window] = set()
 
-    def put(self, window: Any, under: Any, ordered: bool) -> None:
+    def put(self, window: Window, under: Window, ordered: bool) -> None:
         """Add a window."""
-        if ordered and window not in self.stored_under:
+        if ordered and isinstance(window, TimeWindow) and window not in self.stored_under:
             insort(self.order, window)
         self.stored_under[window] = under
         self.changed.add(window)
 
-    def remove(self, window: Any, ordered: bool) -> Any:
+    def remove(self, window: Window, ordered: bool) -> Window:
         """Remove a window; returns where its contents are."""
-        if ordered:
+        if ordered and isinstance(window, TimeWindow):
             del self.order[bisect_left(self.order, window)]
         self.changed.add(window)
         return self.stored_under.pop(window)
@@ -79,25 +80,25 @@ class MergingWindows:
         name: str,
         store: RecordReader,
         max_parallelism: int,
-        assigner: MergingWindowAssigner[Any, Any],
+        assigner: MergingWindowAssigner[Element, Window],
     ) -> None:
         self.name = name
         self._store = store
         self._max_parallelism = max_parallelism
         self._assigner = assigner
         self._ordered = isinstance(assigner, SessionWindows)
-        self._keys: dict[Any, KeyWindows] = {}
-        self._touched: set[Any] = set()
+        self._keys: dict[object, KeyWindows] = {}
+        self._touched: set[object] = set()
 
     @classmethod
     def of(
-        cls, uid: str, store: SlotStore, assigner: MergingWindowAssigner[Any, Any]
+        cls, uid: str, store: SlotStore, assigner: MergingWindowAssigner[Element, Window]
     ) -> MergingWindows:
         """Those of operator ``uid``."""
         name = f"{uid}\x1f{MERGING_WINDOWS}"
         return store.part(name, lambda: cls(name, store.local, store.max_parallelism, assigner))
 
-    def of_key(self, key: Any) -> KeyWindows:
+    def of_key(self, key: object) -> KeyWindows:
         """The windows of a key."""
         held = self._keys.get(key)
         if held is None:
@@ -108,14 +109,14 @@ class MergingWindows:
             held.changed.clear()
         return held
 
-    def _records(self, key: Any) -> Iterator[tuple[bytes, bytes]]:
+    def _records(self, key: object) -> Iterator[tuple[bytes, bytes]]:
         prefix = prefix_of(key, self._max_parallelism)
         for address, record in self._store.scan(self.name, prefix):
             if not address.startswith(prefix):
                 return
             yield address, record
 
-    def add(self, key: Any, window: Any) -> tuple[Any, list[Merge]]:
+    def add(self, key: object, window: Window) -> tuple[Window, list[Merge]]:
         """Add a window to a key; returns the window that now stands for it, and the merges."""
         held = self.of_key(key)
         groups = self._groups(held, window)
@@ -135,20 +136,22 @@ class MergingWindows:
             self._touched.add(key)
         return actual, merges
 
-    def _groups(self, held: KeyWindows, window: Any) -> list[tuple[Any, list[Any]]]:
+    def _groups(self, held: KeyWindows, window: Window) -> list[tuple[Window, list[Window]]]:
         """Groups of windows that become one, as pairs of result and members."""
-        if self._ordered:
+        if isinstance(window, TimeWindow) and self._ordered:
             touching = held.touching(window)
             if not touching:
                 return []
             whole = TimeWindow(min(window[0], touching[0][0]), max(window[1], touching[-1][1]))
-            members = [*touching] if window in held.stored_under else [*touching, window]
+            members: list[Window] = [*touching]
+            if window not in held.stored_under:
+                members.append(window)
             return [(whole, members)]
         collected = _Groups()
         self._assigner.merge_windows(dict.fromkeys([*held.stored_under, window]), collected)
         return collected.groups
 
-    def retire(self, key: Any, window: Any) -> None:
+    def retire(self, key: object, window: Window) -> None:
         """A window has ended."""
         self.of_key(key).remove(window, self._ordered)
         self._touched.add(key)
@@ -188,7 +191,7 @@ class _Groups:
     """Collects what an assigner says about merging."""
 
     def __init__(self) -> None:
-        self.groups: list[tuple[Any, list[Any]]] = []
+        self.groups: list[tuple[Window, list[Window]]] = []
 
-    def merge(self, to_be_merged: Iterable[Any], merge_result: Any) -> None:
+    def merge(self, to_be_merged: Iterable[Window], merge_result: Window) -> None:
         self.groups.append((merge_result, list(to_be_merged)))

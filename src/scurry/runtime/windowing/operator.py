@@ -8,12 +8,14 @@ known of it is deleted.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 from scurry.common.errors import ProgramError
 from scurry.common.keys import thaw
-from scurry.common.windows import END_OF_TIME, WindowKey
+from scurry.common.values import Contents
+from scurry.common.windows import END_OF_TIME, Window, WindowKey
 from scurry.functions.panes import AccumulationMode, PaneTiming
+from scurry.functions.windows import ProcessAllWindowFunction, ProcessWindowFunction
 from scurry.runtime.batch import MAX_WATERMARK, NO_TIMESTAMP, Batch
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.failures import explained
@@ -31,8 +33,10 @@ from scurry.runtime.windowing.contexts import (
     WindowTriggerContext,
 )
 from scurry.runtime.windowing.merging import Merge, MergingWindows
+from scurry.windowing.assigners import MergingWindowAssigner
 from scurry.windowing.basic_triggers import EventTimeTrigger
 from scurry.windowing.conditions import Condition
+from scurry.windowing.evictors import TimestampedValue
 from scurry.windowing.spec import WindowSpec
 from scurry.windowing.triggers import TriggerResult
 
@@ -68,7 +72,8 @@ class WindowOperator(WindowingOperator):
         self._contents = contents_for(windowing, spec.uid, store)
         self._merging: MergingWindows | None = None
         if windowing.merging:
-            assigner: Any = windowing.assigner
+            assigner = windowing.assigner
+            assert isinstance(assigner, MergingWindowAssigner)
             self._merging = MergingWindows.of(spec.uid, store, assigner)
         self._assigning = AssignerContext(
             self._clock,
@@ -142,7 +147,7 @@ class WindowOperator(WindowingOperator):
             self._fire(self._processing, MAX_WATERMARK - 1, output)
         self.emit_tagged(output.batch(None))
 
-    def _add(self, key: Any, value: Any, stamp: int) -> bool:
+    def _add(self, key: object, value: object, stamp: int) -> bool:
         """Put an element into its windows; False if it came too late for all of them."""
         windows = list(self._windowing.assigner.assign_windows(value, stamp, self._assigning))
         taken = closed = False
@@ -160,7 +165,7 @@ class WindowOperator(WindowingOperator):
             self._take(place, place, mine, stamp, cleanup)
         return taken or not (closed or self._is_late(stamp))
 
-    def _add_merging(self, key: Any, value: Any, stamp: int) -> bool:
+    def _add_merging(self, key: object, value: object, stamp: int) -> bool:
         assert self._merging is not None
         windows = list(self._windowing.assigner.assign_windows(value, stamp, self._assigning))
         taken = closed = False
@@ -191,7 +196,7 @@ class WindowOperator(WindowingOperator):
         return self._closed(self._triggering)
 
     def _take(
-        self, place: WindowKey, where: WindowKey, value: Any, stamp: int, cleanup: int
+        self, place: WindowKey, where: WindowKey, value: object, stamp: int, cleanup: int
     ) -> None:
         """Put an element into a window whose contents are stored at ``where``."""
         self._window_scope.key = place
@@ -212,7 +217,7 @@ class WindowOperator(WindowingOperator):
         late_at = stamp + self._windowing.allowed_lateness
         return self._event_time and late_at <= self._clock.watermark
 
-    def _merge(self, key: Any, merge: Merge) -> None:
+    def _merge(self, key: object, merge: Merge) -> None:
         windowing, trigger = self._windowing, self._triggering
         cleanup = windowing.cleanup_time(merge.result)
         if self._has_ended(cleanup) or (not self._event_time and cleanup <= self._clock.now):
@@ -309,7 +314,7 @@ class WindowOperator(WindowingOperator):
             # the window may be from before the allowed lateness was raised
             self._register_cleanup(place, self._windowing.cleanup_time(window))
 
-    def _ends_at(self, time: int, window: Any, where: WindowKey) -> bool:
+    def _ends_at(self, time: int, window: Window, where: WindowKey) -> bool:
         """Whether a window ends at a timer of its own clock. A timer that is later than its end is
         from before the allowed lateness was lowered, if the window still holds something."""
         cleanup = self._windowing.cleanup_time(window)
@@ -317,7 +322,7 @@ class WindowOperator(WindowingOperator):
 
     def _act(
         self,
-        result: Any,
+        result: object,
         place: WindowKey,
         where: WindowKey,
         method: str,
@@ -343,7 +348,7 @@ class WindowOperator(WindowingOperator):
             self._contents.clear(where)
 
     def _emit(
-        self, place: WindowKey, where: WindowKey, contents: Any, timing: PaneTiming, last: bool
+        self, place: WindowKey, where: WindowKey, contents: Contents, timing: PaneTiming, last: bool
     ) -> None:
         key, window = place
         end = window.max_timestamp()
@@ -372,7 +377,9 @@ class WindowOperator(WindowingOperator):
         output.ends.append(len(output.values))
         output.stamps.append(min(end, MAX_WATERMARK))
 
-    def _emit_evicted(self, place: WindowKey, where: WindowKey, contents: Any) -> None:
+    def _emit_evicted(
+        self, place: WindowKey, where: WindowKey, contents: Iterable[TimestampedValue]
+    ) -> None:
         evictor, (key, window) = self._windowing.evictor, place
         assert evictor is not None
         assert isinstance(self._contents, ListContents)
@@ -395,7 +402,8 @@ class WindowOperator(WindowingOperator):
         if self._tracks_panes:
             self._panes.clear(place)
         if windowing.has_context:
-            function: Any = windowing.function
+            function = windowing.function
+            assert isinstance(function, (ProcessWindowFunction, ProcessAllWindowFunction))
             self._firing._window = place[1]
             function.clear(self._firing)
         if self._merging is not None:

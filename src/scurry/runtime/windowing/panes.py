@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
 
 from scurry.common.copies import own
 from scurry.common.types import Row, RowKind
@@ -26,13 +25,13 @@ class Panes:
         self._once = spec.fires_once
         self._table: StateTable = store.table(uid, PANES)
 
-    def _held(self, place: WindowKey) -> tuple[int, tuple[Any, ...]]:
+    def _held(self, place: WindowKey) -> tuple[int, tuple[object, ...]]:
         held = self._table.live.get(place, MISSING)
         if held is MISSING:
             held = self._table.load(place)
         return (0, ()) if held is None else held
 
-    def _hold(self, place: WindowKey, held: tuple[int, tuple[Any, ...]] | None) -> None:
+    def _hold(self, place: WindowKey, held: tuple[int, tuple[object, ...]] | None) -> None:
         self._table.live[place] = held
         self._table.dirty[place] = None
 
@@ -42,7 +41,7 @@ class Panes:
         self._hold(place, (index + 1, said))
         return PaneInfo(timing, index, index == 0, last)
 
-    def retract(self, place: WindowKey, results: list[Any]) -> list[Any]:
+    def retract(self, place: WindowKey, results: list[object]) -> list[object]:
         """``results`` of a firing as Rows with a kind, after those that take back the last ones;
         what goes to side outputs stays as it is."""
         index, said = (0, ()) if self._once else self._held(place)
@@ -76,7 +75,7 @@ class Panes:
             self._hold(place, None)
 
 
-def _row(value: Any, kind: RowKind) -> Row:
+def _row(value: object, kind: RowKind) -> Row:
     if isinstance(value, Row):
         row = copy.copy(value)
     else:

@@ -13,29 +13,30 @@ is cut into micro-batches, the same values are combined in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 from scurry.common.copies import own
+from scurry.common.values import Combine, Combined, Element, Merge
 from scurry.functions.transforms import AggregateFunction
 from scurry.runtime.windowing import slices
-from scurry.runtime.windowing.slices import SliceTable, row_of
+from scurry.runtime.windowing.slices import Held, SliceTable, row_of
 from scurry.state.journal import Change, in_groups
 from scurry.state.slot_store import SlotStore
 from scurry.state.tables.table import MISSING, pack_record
 from scurry.windowing.spec import WindowSpec
+from scurry.windowing.time_windows import AlignedWindows
 
 #: The table of runs by slice and key.
 SLICED_RUNS = "#slice-runs"
-#: A run: the number of its first element, and the value.
-Run = list[Any]
+#: A run: the number of its first element, and the value that its elements were combined into.
+Run = list[int | Combined]
 
 
 def runs_in_slices(windowing: WindowSpec) -> bool:
     """Whether values of parts of a window can be combined into that of the window, and elements are
     in several windows: with ``reduce``, or an ``AggregateFunction`` that says it can merge."""
-    assigner: Any = windowing.assigner
-    function = windowing.incremental
+    assigner, function = windowing.assigner, windowing.incremental
+    assert isinstance(assigner, AlignedWindows)
     if function is None or assigner.size <= assigner.slide:
         return False
     return not isinstance(function, AggregateFunction) or function.mergeable
@@ -44,13 +45,13 @@ def runs_in_slices(windowing: WindowSpec) -> bool:
 class RunSlices(SliceTable):
     """The runs of each key in each slice."""
 
-    def __init__(self, name: str, store: SlotStore, merge: Callable[[Any, Any], Any]) -> None:
+    def __init__(self, name: str, store: SlotStore, merge: Merge) -> None:
         super().__init__(name, store)
         self._merge = merge
-        self._runs: dict[int, dict[Any, list[Run]]] = {}
-        self._touched: dict[int, dict[Any, None]] = {}
+        self._runs: dict[int, dict[object, list[Run]]] = {}
+        self._touched: dict[int, dict[object, None]] = {}
         #: the slice of a key's last element, as long as there is that slice
-        self._latest: dict[Any, int] = {}
+        self._latest: dict[object, int] = {}
 
     def begin(self) -> list[int] | None:
         found = super().begin()
@@ -58,7 +59,7 @@ class RunSlices(SliceTable):
             self.open(start)
         return found
 
-    def open(self, start: int) -> dict[Any, list[Run]]:
+    def open(self, start: int) -> dict[object, list[Run]]:
         found = self._runs.get(start)
         if found is None:
             found = self._runs[start] = {}
@@ -66,15 +67,13 @@ class RunSlices(SliceTable):
         self.ensure(start)
         return found
 
-    def _load(self, key: Any, held: Any, start: int) -> None:
+    def _load(self, key: object, held: Held, start: int) -> None:
         runs, latest = held
         self._runs[start][key] = list(map(list, runs))
         if latest:
             self._latest[key] = start
 
-    def add(
-        self, start: int, key: Any, number: int, combine: Callable[[Any, Any], Any], value: Any
-    ) -> None:
+    def add(self, start: int, key: object, number: int, combine: Combine, value: Element) -> None:
         """Put an element into a slice that is open."""
         before = self._latest.get(key)
         if before == start:
@@ -89,31 +88,31 @@ class RunSlices(SliceTable):
             self._runs[start].setdefault(key, []).append(fresh)
         self._touched[start][key] = None
 
-    def keys(self, start: int) -> set[Any]:
+    def keys(self, start: int) -> set[object]:
         return set(self.open(start))
 
-    def of_key(self, starts: list[int], key: Any, since: int = 0) -> Any:
+    def of_key(self, starts: list[int], key: object, since: int = 0) -> object:
         """A key's value in the slices of a window."""
         runs = (run for start in starts for run in self.open(start).get(key, ()))
         return self._value([run for run in runs if run[0] >= since])
 
-    def close_run(self, key: Any) -> None:
+    def close_run(self, key: object) -> None:
         """The next element of a key begins a run, wherever it falls."""
         latest = self._latest.pop(key, None)
         if latest is not None:
             self.open(latest)
             self._touched[latest][key] = None
 
-    def of_all(self, starts: list[int]) -> dict[Any, Any]:
+    def of_all(self, starts: list[int]) -> dict[object, object]:
         """All keys' values in them."""
-        found: dict[Any, list[Run]] = {}
+        found: dict[object, list[Run]] = {}
         for start in starts:
             for key, runs in self.open(start).items():
                 before = found.get(key)
                 found[key] = runs if before is None else before + runs
         return {key: self._value(runs) for key, runs in found.items()}
 
-    def _value(self, runs: list[Run]) -> Any:
+    def _value(self, runs: list[Run]) -> object:
         if len(runs) > 1:
             runs = sorted(runs, key=_number)
         # user code may change a value: the slice keeps its own

@@ -14,10 +14,10 @@ brought some. A session that grows, or swallows another one, therefore moves not
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
-from typing import Any
 
+from scurry.common.values import Combined, Contents
 from scurry.runtime.windowing.slices import row_of
 from scurry.state.codecs.encoding import IMMUTABLE
 from scurry.state.journal import Change, in_groups
@@ -32,7 +32,7 @@ SESSION_ELEMENTS = "#session-elements"
 KEEP = 500_000
 NEVER = 1 << 63
 #: The value of a session that has failed and holds nothing, until another element comes.
-EMPTY: Any = type("Empty", (), {"__repr__": lambda self: "EMPTY"})()
+EMPTY: Contents = type("Empty", (), {"__repr__": lambda self: "EMPTY"})()
 _end = attrgetter("end")
 
 
@@ -58,10 +58,10 @@ class Session:
         #: whether the session is in the store, and whether elements of it are
         self.stored = self.pieces = stored
         #: the value, or the elements that came before ``fresh``; MISSING if it is not in memory
-        self.held: Any = MISSING
+        self.held: Contents = MISSING
         #: elements that are to be stored under the last birth, and under earlier ones
-        self.fresh: list[Any] = []
-        self.earlier: tuple[tuple[int, list[Any]], ...] = ()
+        self.fresh: list[object] = []
+        self.earlier: tuple[tuple[int, list[object]], ...] = ()
         self.changed, self.alive = False, True
         #: how often it has fired, or a session that has become part of it
         self.index = 0
@@ -72,7 +72,7 @@ class KeySessions:
 
     __slots__ = ("due", "first", "key", "order", "prefix")
 
-    def __init__(self, key: Any, prefix: bytes) -> None:
+    def __init__(self, key: object, prefix: bytes) -> None:
         self.key, self.prefix = key, prefix
         self.order: list[Session] = []
         self.first = 0
@@ -112,7 +112,7 @@ class SessionTable:
         self._combining = combining
         self._slot, self._store = store, store.local
         self._loaded = False
-        self.keys: dict[Any, KeySessions] = {}
+        self.keys: dict[object, KeySessions] = {}
         #: sessions to be written, with their keys
         self._changed: list[tuple[KeySessions, Session]] = []
         #: addresses of sessions, and of the births of sessions, that the store is to forget
@@ -139,7 +139,7 @@ class SessionTable:
             sessions.order.sort(key=_end)
         return True
 
-    def of(self, key: Any) -> KeySessions:
+    def of(self, key: object) -> KeySessions:
         """The sessions of a key, which may have none yet."""
         found = self.keys.get(key)
         if found is None:
@@ -147,7 +147,9 @@ class SessionTable:
             found = self.keys[key] = KeySessions(key, prefix)
         return found
 
-    def begin(self, sessions: KeySessions, place: int, start: int, end: int, value: Any) -> Session:
+    def begin(
+        self, sessions: KeySessions, place: int, start: int, end: int, value: object
+    ) -> Session:
         """Begin a session of a key, at ``place`` in the order of its sessions. ``value`` is what it
         has combined, or an empty list of elements."""
         session = Session(start, end, (start,), False)
@@ -163,7 +165,7 @@ class SessionTable:
         session.changed = True
         self._changed.append((sessions, session))
 
-    def contents(self, sessions: KeySessions, session: Session) -> Any:
+    def contents(self, sessions: KeySessions, session: Session) -> Contents:
         """What a session holds."""
         if session.held is MISSING:
             session.held = self._read(sessions.prefix, session)
@@ -171,13 +173,13 @@ class SessionTable:
             return session.held
         return [*session.held, *session.fresh] if session.held else session.fresh
 
-    def _read(self, prefix: bytes, session: Session) -> Any:
+    def _read(self, prefix: bytes, session: Session) -> Contents:
         self._in_memory += 1
         if self._combining:
             record = self._store.get(self.name, prefix + row_of(session.births[0]))
             assert record is not None
             return _value(unpack_record(record)[1][4:])
-        found: list[Any] = []
+        found: list[object] = []
         for birth in session.births:
             for _, record in self._pieces(prefix + row_of(birth)):
                 found += unpack_record(record)[1]
@@ -190,7 +192,7 @@ class SessionTable:
                 return
             yield address, record
 
-    def absorb(self, sessions: KeySessions, one: Session, other: Session, value: Any) -> None:
+    def absorb(self, sessions: KeySessions, one: Session, other: Session, value: object) -> None:
         """``other``, which comes right after ``one``, becomes part of it; ``value`` is what both
         have combined."""
         if self._combining:
@@ -299,6 +301,6 @@ class SessionTable:
             held.clear()
 
 
-def _value(stored: Any) -> Any:
+def _value(stored: Sequence[Combined]) -> Combined:
     """What a session has combined; a second item says that it is nothing."""
     return stored[0] if len(stored) == 1 else EMPTY

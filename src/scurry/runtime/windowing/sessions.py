@@ -11,11 +11,12 @@ Whether a session has fired is not stored: it has if the watermark has passed it
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
-from typing import Any
 
 from scurry.common.keys import thaw
+from scurry.common.values import Combined
 from scurry.common.windows import TimeWindow
 from scurry.functions.panes import PaneInfo, PaneTiming
+from scurry.functions.windows import ProcessAllWindowFunction, ProcessWindowFunction
 from scurry.runtime.batch import Batch
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.failures import explained
@@ -60,7 +61,7 @@ class SessionOperator(WindowingOperator):
         self._lateness = windowing.allowed_lateness
         self._combining = windowing.incremental is not None
         #: one entry per key: when to look at it, its place in the order of keys, the key
-        self._agenda: list[tuple[int, bytes, Any]] = []
+        self._agenda: list[tuple[int, bytes, object]] = []
 
     @classmethod
     def table_of(cls, windowing: WindowSpec) -> str:
@@ -194,7 +195,7 @@ class SessionOperator(WindowingOperator):
         session.start, session.end = start, end
         return session
 
-    def _both(self, one: Any, other: Any) -> Any:
+    def _both(self, one: Combined, other: Combined) -> Combined:
         if one is EMPTY or other is EMPTY:
             return other if one is EMPTY else one
         return self._merge(one, other)
@@ -296,7 +297,8 @@ class SessionOperator(WindowingOperator):
         key = sessions.key
         if self._clears:
             window = TimeWindow(session.start, session.end)
-            function: Any = self._windowing.function
+            function = self._windowing.function
+            assert isinstance(function, (ProcessWindowFunction, ProcessAllWindowFunction))
             self._scope.key, self._firing._window = key, window
             self._working = f"{window!r} of key {thaw(key)!r}"
             function.clear(self._firing)

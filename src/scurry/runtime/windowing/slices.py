@@ -14,9 +14,10 @@ that is begun and dropped within one micro-batch is never written.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from scurry.common.values import Element
 from scurry.state.codecs.encoding import IMMUTABLE
 from scurry.state.journal import Change, in_groups
 from scurry.state.rescaling import by_key_group
@@ -30,6 +31,10 @@ SLICED_COLUMNS, SESSION_COLUMNS = "#slice-columns", "#session-columns"
 _BIAS = 1 << 63
 #: Elements or values kept in memory across micro-batches; beyond it the store is asked again.
 KEEP = 500_000
+#: What a record was unpacked to. Each table reads what it has written itself.
+Held = Any
+#: What a slice has for each key: its elements, their value, or runs of values.
+Cells = dict[object, Any]
 
 
 class SliceIndex(ABC):
@@ -107,7 +112,7 @@ class SliceTable(SliceIndex):
     def __init__(self, name: str, store: SlotStore) -> None:
         super().__init__(name, store)
         self._max_parallelism = store.max_parallelism
-        self._prefixes: dict[Any, bytes] = {}
+        self._prefixes: dict[object, bytes] = {}
         #: stored slices that are not all in memory
         self._partial: set[int] = set()
 
@@ -117,7 +122,7 @@ class SliceTable(SliceIndex):
             self._partial = set(found)
         return found
 
-    def prefix(self, key: Any) -> bytes:
+    def prefix(self, key: object) -> bytes:
         """The part of an address that stands for ``key``. The keys of a slice lie in the order of
         these bytes: by key group, then by canonical form."""
         found = self._prefixes.get(key)
@@ -128,25 +133,25 @@ class SliceTable(SliceIndex):
         return found
 
     @abstractmethod
-    def open(self, start: int) -> dict[Any, Any]:
+    def open(self, start: int) -> Cells:
         """The slice ``start`` as a dict by key, to which elements can be added. It is made if the
         slice is new."""
 
     @abstractmethod
-    def keys(self, start: int) -> set[Any]:
+    def keys(self, start: int) -> set[object]:
         """The keys that have something in the slice ``start``."""
 
     @abstractmethod
-    def of_key(self, starts: list[int], key: Any, since: int = 0) -> Any:
+    def of_key(self, starts: list[int], key: object, since: int = 0) -> object:
         """What ``key`` has in the slices ``starts``, which are those of one window: of its elements
         those from the number ``since`` on, where elements are numbered."""
 
     @abstractmethod
-    def of_all(self, starts: list[int]) -> dict[Any, Any]:
+    def of_all(self, starts: list[int]) -> Mapping[object, object]:
         """What each key has in the slices ``starts``, which are those of one window."""
 
     @abstractmethod
-    def _load(self, key: Any, held: Any, start: int) -> None: ...
+    def _load(self, key: object, held: Held, start: int) -> None: ...
 
     def ensure(self, start: int) -> None:
         """Read the records of the slice ``start`` into memory, unless all of them are there."""
@@ -174,30 +179,30 @@ class ElementSlices(SliceTable):
     def __init__(self, name: str, store: SlotStore, numbered: bool) -> None:
         super().__init__(name, store)
         self._numbered = numbered
-        self._fresh: dict[int, dict[Any, list[Any]]] = {}
-        self._held: dict[int, dict[Any, list[Any]]] = {}
+        self._fresh: dict[int, dict[object, list[Element]]] = {}
+        self._held: dict[int, dict[object, list[Element]]] = {}
         #: slices and keys whose stored elements are to be forgotten
-        self._emptied: set[tuple[int, Any]] = set()
+        self._emptied: set[tuple[int, object]] = set()
 
-    def open(self, start: int) -> dict[Any, list[Any]]:
+    def open(self, start: int) -> dict[object, list[Element]]:
         found = self._fresh.get(start)
         if found is None:
             found = self._fresh[start] = {}
         return found
 
-    def keys(self, start: int) -> set[Any]:
+    def keys(self, start: int) -> set[object]:
         self.ensure(start)
         return {*self._held.get(start, ()), *self._fresh.get(start, ())}
 
-    def empty(self, start: int, key: Any) -> None:
+    def empty(self, start: int, key: object) -> None:
         """Forget the elements of a key in a slice, but not that it had some."""
         self.open(start).pop(key, None)
         self._held.setdefault(start, {})[key] = []
         self._emptied.add((start, key))
 
-    def of_key(self, starts: list[int], key: Any, since: int = 0) -> list[Any]:
+    def of_key(self, starts: list[int], key: object, since: int = 0) -> list[Element]:
         """The elements of ``key`` in the slices ``starts``, in the order in which they came."""
-        found: list[Any] = []
+        found: list[Element] = []
         for start in starts:
             self.ensure(start)
             for slices in (self._held, self._fresh):
@@ -207,10 +212,10 @@ class ElementSlices(SliceTable):
         found.sort(key=_number)
         return [value for number, value in found if number >= since]
 
-    def of_all(self, starts: list[int]) -> dict[Any, list[Any]]:
+    def of_all(self, starts: list[int]) -> dict[object, list[Element]]:
         """The elements of each key in the slices ``starts``, in the order in which they came. The
         caller must not change the lists."""
-        found: dict[Any, list[Any]] = {}
+        found: dict[object, list[Element]] = {}
         for start in starts:
             self.ensure(start)
             for slices in (self._held, self._fresh):
@@ -224,7 +229,7 @@ class ElementSlices(SliceTable):
                 found[key] = [value for _, value in values]
         return found
 
-    def _load(self, key: Any, held: Any, start: int) -> None:
+    def _load(self, key: object, held: Held, start: int) -> None:
         self._held.setdefault(start, {}).setdefault(key, []).extend(held)
 
     def _forget_slice(self, start: int) -> None:
@@ -281,10 +286,10 @@ class ValueSlices(SliceTable):
 
     def __init__(self, name: str, store: SlotStore) -> None:
         super().__init__(name, store)
-        self.values: dict[int, dict[Any, Any]] = {}
-        self.touched: dict[int, dict[Any, None]] = {}
+        self.values: dict[int, dict[object, object]] = {}
+        self.touched: dict[int, dict[object, None]] = {}
 
-    def open(self, start: int) -> dict[Any, Any]:
+    def open(self, start: int) -> dict[object, object]:
         found = self.values.get(start)
         if found is None:
             found = self.values[start] = {}
@@ -292,30 +297,30 @@ class ValueSlices(SliceTable):
         self.ensure(start)
         return found
 
-    def keys(self, start: int) -> set[Any]:
+    def keys(self, start: int) -> set[object]:
         return set(self.open(start))
 
-    def _load(self, key: Any, held: Any, start: int) -> None:
+    def _load(self, key: object, held: Held, start: int) -> None:
         self.values[start][key] = held[0] if held else MISSING
 
     def _forget_slice(self, start: int) -> None:
         self.values.pop(start, None)
         self.touched.pop(start, None)
 
-    def empty(self, start: int, key: Any) -> None:
+    def empty(self, start: int, key: object) -> None:
         """Forget the value of a key in a slice, but not that it had one."""
         self.values[start][key] = MISSING
         self.touched[start][key] = None
 
-    def of_key(self, starts: list[int], key: Any, since: int = 0) -> Any:
+    def of_key(self, starts: list[int], key: object, since: int = 0) -> object:
         """The value of ``key`` in the only slice of the window."""
         return self.values[starts[0]][key]
 
-    def of_all(self, starts: list[int]) -> dict[Any, Any]:
+    def of_all(self, starts: list[int]) -> dict[object, object]:
         """The value of each key in the only slice of the window."""
         return self.open(starts[0]) if starts else {}
 
-    def touch_mutable(self, start: int, key: Any) -> None:
+    def touch_mutable(self, start: int, key: object) -> None:
         """Write the value of ``key`` at the commit if user code could have changed it in place.
         Called when user code was given the value."""
         if type(self.values[start][key]) not in IMMUTABLE:
@@ -351,10 +356,10 @@ class ValueSlices(SliceTable):
         self.touched.clear()
 
 
-_EMPTY: dict[Any, list[Any]] = {}
+_EMPTY: dict[object, list[Element]] = {}
 
 
-def _number(pair: tuple[int, Any]) -> int:
+def _number(pair: tuple[int, object]) -> int:
     return pair[0]
 
 

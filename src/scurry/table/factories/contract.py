@@ -7,7 +7,7 @@ page are made. Options that no factory knows are refused, with the nearest name 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -154,14 +154,20 @@ class ConnectorFactory(ABC):
             f"a table of the connector {self.identifier!r} can be read and not be written."
         )
 
-    @abstractmethod
     def __repr__(self) -> str:
-        """The identifier."""
+        return self.identifier
 
 
 def optional(*options: Option[Any]) -> tuple[TableOption, ...]:
     """Options that a table may set."""
     return tuple(TableOption(option) for option in options)
+
+
+def taken(*keys: str) -> tuple[Option[str], ...]:
+    """Options of Flink's that a table may set, and that have no effect here."""
+    return tuple(
+        Option(key, "string", "", "Taken, and without effect.", effective=False) for key in keys
+    )
 
 
 def prefixed(options: Mapping[str, str], prefix: str) -> dict[str, str]:

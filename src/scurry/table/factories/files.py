@@ -29,6 +29,7 @@ from scurry.table.factories.contract import (
     TableOption,
     TableSink,
     optional,
+    taken,
 )
 from scurry.table.factories.formats import format_of
 from scurry.table.factories.simple import SINK_PARALLELISM, parallelism_of
@@ -57,16 +58,13 @@ _CHECK: Option[int] = Option(
 _DEFAULT: Option[str] = Option(
     "partition.default-name", "string", DEFAULT_PARTITION, "The partition of rows without a value."
 )
-_TAKEN = tuple(
-    Option(key, "string", "", "Taken, and without effect.", effective=False)
-    for key in (
-        "source.path.regex-pattern",
-        "source.report-statistics",
-        "sink.shuffle-by-partition.enable",
-        "auto-compaction",
-        "compaction.file-size",
-        "compaction.parallelism",
-    )
+_TAKEN = taken(
+    "source.path.regex-pattern",
+    "source.report-statistics",
+    "sink.shuffle-by-partition.enable",
+    "auto-compaction",
+    "compaction.file-size",
+    "compaction.parallelism",
 )
 
 
@@ -82,9 +80,6 @@ class FilesystemFactory(ConnectorFactory):
     )
     readable = METADATA
     format_options = ("format",)
-
-    def __repr__(self) -> str:
-        return self.identifier
 
     def projects(self, context: TableContext) -> bool:
         return context.read(_FORMAT) in ("json", "parquet", "avro") and not context.partition_keys

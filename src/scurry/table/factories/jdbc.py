@@ -18,6 +18,7 @@ from scurry.table.factories.contract import (
     TableOption,
     TableSink,
     optional,
+    taken,
 )
 from scurry.table.factories.simple import SINK_PARALLELISM, parallelism_of
 
@@ -35,20 +36,17 @@ _COLUMN: Option[str | None] = Option(
     None,
     "A column that orders the rows, so that they are read in several micro-batches.",
 )
-_TAKEN = tuple(
-    Option(key, "string", "", "Taken, and without effect.", effective=False)
-    for key in (
-        "driver",
-        "connection.max-retry-timeout",
-        "scan.partition.num",
-        "scan.partition.lower-bound",
-        "scan.partition.upper-bound",
-        "scan.fetch-size",
-        "scan.auto-commit",
-        "sink.buffer-flush.max-rows",
-        "sink.buffer-flush.interval",
-        "sink.max-retries",
-    )
+_TAKEN = taken(
+    "driver",
+    "connection.max-retry-timeout",
+    "scan.partition.num",
+    "scan.partition.lower-bound",
+    "scan.partition.upper-bound",
+    "scan.fetch-size",
+    "scan.auto-commit",
+    "sink.buffer-flush.max-rows",
+    "sink.buffer-flush.interval",
+    "sink.max-retries",
 )
 LOOKUP_CACHE: Option[str] = Option(
     "lookup.cache",
@@ -108,9 +106,6 @@ class JdbcFactory(ConnectorFactory):
             *_TAKEN,
         ),
     )
-
-    def __repr__(self) -> str:
-        return self.identifier
 
     def projects(self, context: TableContext) -> bool:
         return True

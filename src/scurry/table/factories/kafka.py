@@ -32,6 +32,7 @@ from scurry.table.factories.contract import (
     TableSink,
     optional,
     prefixed,
+    taken,
 )
 from scurry.table.factories.formats import format_of
 from scurry.table.factories.simple import SINK_PARALLELISM, parallelism_of
@@ -90,11 +91,9 @@ _STARTUP: Option[str] = Option(
         "specific-offsets",
     ),
 )
-_STARTUP_OFFSETS: Option[str] = Option(
-    "scan.startup.specific-offsets",
-    "string",
-    "",
-    "As `partition:0,offset:42;partition:1,offset:9`.",
+_STARTUP_OFFSETS, _BOUNDED_OFFSETS = (
+    Option[str](key, "string", "", "As `partition:0,offset:42;partition:1,offset:9`.")
+    for key in ("scan.startup.specific-offsets", "scan.bounded.specific-offsets")
 )
 _STARTUP_TIME: Option[int | None] = Option(
     "scan.startup.timestamp-millis", "integer", None, "The time to begin at."
@@ -105,12 +104,6 @@ _BOUNDED: Option[str] = Option(
     "unbounded",
     "Where the table ends.",
     choices=("unbounded", "latest-offset", "group-offsets", "timestamp", "specific-offsets"),
-)
-_BOUNDED_OFFSETS: Option[str] = Option(
-    "scan.bounded.specific-offsets",
-    "string",
-    "",
-    "As `partition:0,offset:42;partition:1,offset:9`.",
 )
 _BOUNDED_TIME: Option[int | None] = Option(
     "scan.bounded.timestamp-millis", "integer", None, "The time to end at."
@@ -134,16 +127,13 @@ _TRANSACTIONS: Option[str | None] = Option(
     None,
     "What transactions are called; needed with exactly-once.",
 )
-_TAKEN = tuple(
-    Option(key, "string", "", "Taken, and without effect.", effective=False)
-    for key in (
-        "sink.partitioner",
-        "scan.parallelism",
-        "sink.buffer-flush.max-rows",
-        "sink.buffer-flush.interval",
-        "sink.semantic",
-        "sink.transaction-naming-strategy",
-    )
+_TAKEN = taken(
+    "sink.partitioner",
+    "scan.parallelism",
+    "sink.buffer-flush.max-rows",
+    "sink.buffer-flush.interval",
+    "sink.semantic",
+    "sink.transaction-naming-strategy",
 )
 _SHARED = (
     TableOption(_PROPERTIES, is_prefix=True),
@@ -225,9 +215,6 @@ class KafkaFactory(ConnectorFactory):
     writable = WRITABLE
     format_options = ("format", "key.format", "value.format")
 
-    def __repr__(self) -> str:
-        return self.identifier
-
     def _columns(self, context: TableContext) -> _Columns:
         keys = context.read(_KEY_FIELDS)
         if keys and not context.has(_KEY_FORMAT):
@@ -278,9 +265,6 @@ class UpsertKafkaFactory(ConnectorFactory):
     readable = METADATA
     writable = WRITABLE
     format_options = ("key.format", "value.format")
-
-    def __repr__(self) -> str:
-        return self.identifier
 
     def _columns(self, context: TableContext) -> _Columns:
         if not context.primary_key:

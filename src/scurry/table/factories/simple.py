@@ -82,9 +82,6 @@ class DatagenFactory(ConnectorFactory):
         TableOption(_FIELDS, is_prefix=True),
     )
 
-    def __repr__(self) -> str:
-        return self.identifier
-
     def source(self, context: TableContext) -> ScanSource:
         row_type = context.physical
         self._check_fields(context, row_type)
@@ -210,9 +207,6 @@ class PrintFactory(ConnectorFactory):
     )
     options = optional(IDENTIFIER, ERROR, SINK_PARALLELISM)
 
-    def __repr__(self) -> str:
-        return self.identifier
-
     def sink(self, context: TableContext) -> TableSink:
         row_type = context.schema.to_sink_row_data_type()
         name, error = context.read(self.IDENTIFIER), context.read(self.ERROR)
@@ -227,9 +221,6 @@ class BlackholeFactory(ConnectorFactory):
     identifier = "blackhole"
     doc = "Takes every row and keeps none, for measuring."
     options = ()
-
-    def __repr__(self) -> str:
-        return self.identifier
 
     def sink(self, context: TableContext) -> TableSink:
         row_type = context.schema.to_sink_row_data_type()

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from scurry.functions.window_aggregates import Aggregates
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, Batch, Longs
 from scurry.runtime.columnar.combiner import unpack_slices
+from scurry.runtime.columnar.exact import Array
 from scurry.runtime.columnar.measures import Measures
 from scurry.runtime.columnar.partials import (
     Columns,
@@ -36,6 +36,7 @@ from scurry.runtime.windowing.slices import SLICED_COLUMNS
 from scurry.runtime.windowing.vectorised.column_slices import ColumnSlices, Part
 from scurry.runtime.windowing.vectorised.output import Results
 from scurry.windowing.spec import WindowSpec
+from scurry.windowing.time_windows import AlignedWindows
 
 #: Rows that are put together for firing at a time.
 _AT_ONCE = 500_000
@@ -90,7 +91,8 @@ class VectorisedAlignedOperator(VectorisedOperator):
 
     def __init__(self, spec: OperatorSpec, windowing: WindowSpec) -> None:
         super().__init__(spec, windowing)
-        assigner: Any = windowing.assigner
+        assigner = windowing.assigner
+        assert isinstance(assigner, AlignedWindows)
         self._size, self._slide = assigner.size, assigner.slide
         self._offset, self._lateness = assigner.offset, windowing.allowed_lateness
         whole = self._size == self._slide
@@ -182,7 +184,7 @@ class VectorisedAlignedOperator(VectorisedOperator):
         starts: Longs,
         columns: Columns,
         watermarks: Longs,
-        behind: Any,
+        behind: Array,
     ) -> None:
         """Add elements of which some come after one of their windows has fired: in pieces, between
         which windows fire."""
@@ -293,7 +295,7 @@ class VectorisedAlignedOperator(VectorisedOperator):
         self._results.placed(codes[order], starts, lasts, take(columns, order))
 
 
-def _step_down(stamps: Any, agenda: Agenda) -> Longs:
+def _step_down(stamps: Array, agenda: Agenda) -> Longs:
     starts = stamps - (stamps - agenda.offset) % agenda.step
     made: Longs = starts.astype(np.int64)
     return made

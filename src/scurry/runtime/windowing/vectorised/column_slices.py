@@ -9,13 +9,13 @@ which are combined when a window fires.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from scurry.runtime.batch import Batch, Longs
-from scurry.runtime.columnar.key_codes import KeyCodes, groups_of_keys, pack_keys
+from scurry.runtime.columnar.key_codes import KeyCodes, Keys, groups_of_keys, pack_keys
 from scurry.runtime.columnar.partials import (
     Columns,
     combine,
@@ -35,6 +35,8 @@ from scurry.state.slot_store import SlotStore
 _MANY = 16
 #: Keys that are numbered although no open slice has them.
 _IDLE_KEYS = 100_000
+#: Gives for codes from before a renumbering the codes since.
+Translate = Callable[[Longs], Longs]
 
 
 class Part(NamedTuple):
@@ -58,7 +60,7 @@ class CodedKeys(ABC):
         assert batch.keys is not None
         return self.codes_of_keys(batch.keys)
 
-    def codes_of_keys(self, keys: Longs | list[Any]) -> Longs:
+    def codes_of_keys(self, keys: Keys) -> Longs:
         """The codes of keys."""
         if isinstance(keys, np.ndarray):
             return keys if not self.keys.numbered else self.codes_of_keys(keys.tolist())
@@ -107,7 +109,7 @@ class CodedKeys(ABC):
             self._renumber()
 
     @abstractmethod
-    def _translate(self, translate: Any) -> None:
+    def _translate(self, translate: Translate) -> None:
         """Replace all codes that are held."""
 
     @staticmethod
@@ -207,7 +209,7 @@ class ColumnSlices(CodedKeys, SliceIndex):
         self._sizes.clear()
         self.keys = KeyCodes(self._max_parallelism)
 
-    def _translate(self, translate: Any) -> None:
+    def _translate(self, translate: Translate) -> None:
         for slices in (self._held, self._fresh):
             for start, parts in slices.items():
                 slices[start] = [Part(translate(part.codes), part.columns) for part in parts]
@@ -223,7 +225,7 @@ def _whole(parts: list[Part]) -> Part:
     return Part(distinct, combine(columns, inverse, len(distinct)))
 
 
-def _picked(keys: Any, rows: Longs) -> Any:
+def _picked(keys: Keys, rows: Longs) -> Keys:
     return keys[rows] if isinstance(keys, np.ndarray) else pick(keys, rows)
 
 
@@ -231,6 +233,6 @@ def _packed(keys: bytes, columns: Columns) -> bytes:
     return len(keys).to_bytes(4, "big") + keys + pack_columns(columns)
 
 
-def _unpacked(record: bytes) -> tuple[Any, Columns]:
+def _unpacked(record: bytes) -> tuple[Keys, Columns]:
     end = 4 + int.from_bytes(record[:4], "big")
     return KeyCodes.unpack(record[4:end]), unpack_columns(memoryview(record)[end:])

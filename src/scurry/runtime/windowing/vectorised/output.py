@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,8 @@ from scurry.runtime.columnar.measures import Measures
 from scurry.runtime.columnar.partials import Columns, concat
 from scurry.runtime.columns import ElementCodec, to_list
 
+#: A column of results: of Arrow, or plain values where Arrow has no type for them.
+Column: TypeAlias = "pa.Array | list[object]"
 _PLACES = ("wm", "pos", "tick")
 
 
@@ -26,7 +28,7 @@ class Results:
         self._columns: list[Columns] = []
         self._sizes: list[int] = []
         #: per piece: codes, starts, last instants, wm, pos, tick
-        self._beside: list[tuple[Any, ...]] = []
+        self._beside: list[tuple[Longs, ...]] = []
 
     def placed(
         self,
@@ -59,7 +61,7 @@ class Results:
         codes, starts, lasts, wm, pos, tick = (
             np.concatenate(pieces) for pieces in zip(*self._beside, strict=True)
         )
-        named: list[tuple[str, Any]] = [("key", _column(self._keys.results(codes)))]
+        named: list[tuple[str, Column]] = [("key", _column(self._keys.results(codes)))]
         named.append(("window_start", pa.array(starts)))
         endless = bool((lasts == MAX_WATERMARK).any())
         ends = [last + 1 for last in lasts.tolist()] if endless else pa.array(lasts + 1)
@@ -70,7 +72,7 @@ class Results:
         return _made(named if self._keyed else named[1:], ts=lasts, wm=wm, pos=pos, tick=tick)
 
 
-def _made(named: list[tuple[str, Any]], **places: Any) -> Batch:
+def _made(named: list[tuple[str, Column]], **places: Any) -> Batch:
     values = [column for _, column in named]
     if all(isinstance(column, pa.Array) for column in values):
         columns = pa.RecordBatch.from_arrays(values, names=[name for name, _ in named])
@@ -80,7 +82,7 @@ def _made(named: list[tuple[str, Any]], **places: Any) -> Batch:
     return Batch(list(zip(*lists, strict=True)), **places)
 
 
-def _column(values: Any) -> Any:
+def _column(values: Column) -> Column:
     """``values`` as an Arrow column of strings if all are strings, else as they are."""
     if isinstance(values, list) and set(map(type, values)) == {str}:
         try:

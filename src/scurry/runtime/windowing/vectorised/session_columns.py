@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from scurry.runtime.columnar.partials import (
     take,
 )
 from scurry.runtime.windowing.slices import SliceIndex, row_of, start_of
-from scurry.runtime.windowing.vectorised.column_slices import CodedKeys, Part
+from scurry.runtime.windowing.vectorised.column_slices import CodedKeys, Part, Translate
 from scurry.state.journal import Change, in_groups
 from scurry.state.slot_store import SlotStore
 
@@ -63,7 +62,7 @@ class Sessions:
         """How many there are."""
         return len(self.codes)
 
-    def take(self, index: Any) -> Sessions:
+    def take(self, index: Array) -> Sessions:
         """Those at ``index``."""
         columns = take(self.columns, index)
         beside = (self.codes, self.starts, self.lasts, self.fired, self.dirty)
@@ -187,7 +186,7 @@ class SessionColumns(CodedKeys, SliceIndex):
         self.open = Sessions.none()
         self.keys = KeyCodes(self._max_parallelism)
 
-    def _translate(self, translate: Any) -> None:
+    def _translate(self, translate: Translate) -> None:
         self.open.codes = translate(self.open.codes)
         order = np.lexsort((self.open.starts, self.open.codes))
         self.open = self.open.take(order)

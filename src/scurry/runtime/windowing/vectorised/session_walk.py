@@ -6,19 +6,22 @@ What a session holds is a list of plain numbers here, in the order of the column
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from scurry.common.values import Merge
 from scurry.functions.window_aggregates import less
 from scurry.runtime.batch import MAX_WATERMARK
 from scurry.runtime.columnar.exact import Array
 from scurry.runtime.columnar.partials import Columns, objects
 
-Combine = Callable[[Any, Any], Any]
+#: What a session holds: a number for each column, None for a least or greatest of nothing.
+Values = list[Any]
 #: start, last instant, whether it has fired, what it holds
 Session = list[Any]
+#: A number that is summed.
+N = TypeVar("N", int, float)
 
 
 class Walk:
@@ -32,7 +35,7 @@ class Walk:
         self.late: list[int] = []
 
     def key(
-        self, code: int, sessions: list[Session], elements: list[tuple[int, int, int, list[Any]]]
+        self, code: int, sessions: list[Session], elements: list[tuple[int, int, int, Values]]
     ) -> list[Session]:
         """The sessions of a key after ``elements``: number, timestamp, watermark, values."""
         for at, stamp, watermark, values in elements:
@@ -71,12 +74,12 @@ class Walk:
         return int(min(session[1] + self._lateness, MAX_WATERMARK))
 
 
-def values_of(columns: Columns, names: list[str], index: Any) -> list[list[Any]]:
+def values_of(columns: Columns, names: list[str]) -> list[Values]:
     """Rows of columns as lists."""
-    return list(map(list, zip(*(columns[name][index].tolist() for name in names), strict=True)))
+    return list(map(list, zip(*(columns[name].tolist() for name in names), strict=True)))
 
 
-def columns_of(values: list[list[Any]], names: list[str], like: Columns) -> Columns:
+def columns_of(values: list[Values], names: list[str], like: Columns) -> Columns:
     """Lists as columns again."""
     lists = list(zip(*values, strict=True)) if values else [()] * len(names)
     return {
@@ -84,7 +87,7 @@ def columns_of(values: list[list[Any]], names: list[str], like: Columns) -> Colu
     }
 
 
-def _column(values: list[Any], like: Array) -> Array:
+def _column(values: Values, like: Array) -> Array:
     if like.dtype == object:
         return objects(values)
     try:
@@ -93,25 +96,26 @@ def _column(values: list[Any], like: Array) -> Array:
         return objects(values)
 
 
-def _start(session: Session) -> Any:
-    return session[0]
+def _start(session: Session) -> int:
+    start: int = session[0]
+    return start
 
 
-def _way(name: str) -> Combine:
+def _way(name: str) -> Merge:
     return {"min": _least, "max": _greatest}.get(name.partition(":")[0], _sum)
 
 
-def _sum(a: Any, b: Any) -> Any:
+def _sum(a: N, b: N) -> N:
     return a + b
 
 
-def _least(a: Any, b: Any) -> Any:
+def _least(a: object, b: object) -> object:
     if a is None or b is None:
         return b if a is None else a
     return b if less(b, a) else a
 
 
-def _greatest(a: Any, b: Any) -> Any:
+def _greatest(a: object, b: object) -> object:
     if a is None or b is None:
         return b if a is None else a
     return b if less(a, b) else a

@@ -9,8 +9,6 @@ order are gone through one element at a time
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from scurry.runtime.batch import MAX_WATERMARK, Batch, Longs
@@ -23,7 +21,7 @@ from scurry.runtime.windowing.slices import SESSION_COLUMNS
 from scurry.runtime.windowing.vectorised.aligned import VectorisedOperator
 from scurry.runtime.windowing.vectorised.output import Results
 from scurry.runtime.windowing.vectorised.session_columns import SessionColumns, Sessions
-from scurry.runtime.windowing.vectorised.session_walk import Walk, columns_of, values_of
+from scurry.runtime.windowing.vectorised.session_walk import Session, Walk, columns_of, values_of
 from scurry.windowing.session_windows import EventTimeSessionWindows
 from scurry.windowing.spec import WindowSpec
 
@@ -53,7 +51,8 @@ class VectorisedSessionOperator(VectorisedOperator):
 
     def __init__(self, spec: OperatorSpec, windowing: WindowSpec) -> None:
         super().__init__(spec, windowing)
-        assigner: Any = windowing.assigner
+        assigner = windowing.assigner
+        assert isinstance(assigner, EventTimeSessionWindows)
         self._gap, self._lateness = assigner.session_gap, windowing.allowed_lateness
 
     @classmethod
@@ -178,7 +177,7 @@ class VectorisedSessionOperator(VectorisedOperator):
         sizes = [len(places), len(rows)]
         like = concat(parts, sizes) if len(places) else parts[1]
         names = list(like)
-        values = values_of(like, names, slice(None))
+        values = values_of(like, names)
         walk = Walk(self._gap, self._lateness, names)
         beside = (held.starts, held.lasts, held.fired)
         known = zip(*(column[places].tolist() for column in beside), values, strict=False)
@@ -206,7 +205,7 @@ class VectorisedSessionOperator(VectorisedOperator):
         self._like, self._names = like, names
         return walk, self._sessions_of(codes, made)
 
-    def _sessions_of(self, codes: list[int], made: list[list[Any]]) -> Sessions:
+    def _sessions_of(self, codes: list[int], made: list[Session]) -> Sessions:
         columns = columns_of([session[3] for session in made], self._names, self._like)
         found = Sessions.fresh(
             np.array(codes, dtype=np.int64),
