@@ -6,6 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from itertools import chain, repeat
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.fuzz.build import build
@@ -34,8 +36,9 @@ def environment(run: Run) -> StreamExecutionEnvironment:
 def check(case: Case, run: Run) -> None:
     """Run a program; AssertionError if a sink has got anything but what the model says."""
     env = environment(run)
-    sinks = build(case.program, case.shapes, env)
-    drive(env, run)
+    with TemporaryDirectory(prefix="scurry-fuzz-") as folder:
+        sinks = build(case.program, case.shapes, env, Path(folder))
+        drive(env, run)
     compare(case, sinks)
 
 
@@ -44,8 +47,9 @@ def check_on_spark(cases: Iterable[Case], run: Run) -> None:
     env = environment(run)
     if run.cuts:
         env.get_configuration().set_integer("scurry.batch.max-records", run.cuts[0])
-    programs = [(case, build(case.program, case.shapes, env)) for case in cases]
-    env.execute()
+    with TemporaryDirectory(prefix="scurry-fuzz-") as folder:
+        programs = [(case, build(case.program, case.shapes, env, Path(folder))) for case in cases]
+        env.execute()
     for case, sinks in programs:
         compare(case, sinks)
 

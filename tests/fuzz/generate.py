@@ -38,6 +38,14 @@ assigners = st.one_of(
     st.sampled_from([5, 10, 20]).map(lambda size: ("tumbling", size, size)),
     st.sampled_from([(10, 5), (20, 5), (9, 4), (5, 8)]).map(lambda s: ("sliding", *s)),
     st.sampled_from([3, 6]).map(lambda gap: ("session", gap, gap)),
+    st.just(("own", 0, 0)),
+)
+gliding = st.sampled_from([("tumbling", 5, 5), ("sliding", 10, 5), ("sliding", 9, 4)])
+evictors = st.one_of(
+    st.none(),
+    st.none(),
+    st.none(),
+    st.tuples(st.sampled_from(["count", "time", "delta"]), st.integers(1, 4), st.booleans()),
 )
 strategies = st.tuples(
     st.sampled_from(["bounded", "bounded", "bounded", "marked"]),
@@ -63,17 +71,26 @@ def partitions(draw: Any, most: int) -> list[list[tuple[int, int, int]]]:
     return made
 
 
+_KINDS = ["collection", "collection", "partitions", "partitions", "columns", "columns"]
+_KINDS += ["numbers", "generated", "files"]
+
+
 def source(draw: Draw) -> Step:
-    kind = draw(st.sampled_from(["collection", "collection", "partitions", "columns"]))
+    kind = draw(st.sampled_from(_KINDS))
     shape = draw(shapes)
     if kind == "columns" and shape not in ("tuple", "typed row", "typed tuple"):
         shape = "typed row"
     strategy = draw(st.one_of(st.none(), strategies, strategies, strategies, strategies))
-    parts = draw(partitions(1 if kind == "collection" else 3))
+    parts = draw(partitions(3 if kind in ("partitions", "columns", "files") else 1))
     args = {"kind": kind, "shape": shape, "strategy": strategy, "partitions": parts}
-    if kind != "collection":
+    if kind in ("partitions", "columns"):
         args["ends"] = draw(st.booleans())
         args["idleness"] = draw(st.sampled_from([0, 0, 25])) if strategy else 0
+    elif kind != "collection":
+        args["lanes"] = draw(st.sampled_from([1, 1, None, 2]))
+    if kind == "files":
+        args["format"] = draw(st.sampled_from(["text", "csv", "json", "parquet", "gzip"]))
+        args["split"] = draw(st.sampled_from([0, 0, 1, 30]))
     return Step("source", (), args)
 
 
@@ -94,7 +111,8 @@ def _window(draw: Draw) -> dict[str, Any]:
                 ]
             )
         ),
-        "trigger": draw(st.sampled_from([None, None, None, 2])),
+        "trigger": draw(st.sampled_from([None, None, None, None, 2, "own"])),
+        "evictor": draw(evictors),
         "lateness": draw(st.sampled_from([0, 0, 4, 15])),
         "all": draw(st.sampled_from([False, False, False, False, True])),
         "key": draw(keys),
@@ -154,11 +172,26 @@ TWO_INPUTS: dict[str, Callable[[Draw], dict[str, Any]]] = {
     "window_join": lambda draw: {
         "key": draw(keys), "shape": draw(shapes), "size": draw(st.sampled_from([4, 10]))
     },
+    "co_group": lambda draw: {
+        "key": draw(keys), "shape": draw(shapes), "assigner": draw(gliding)
+    },
+    "late_pairs": lambda draw: {
+        "key": draw(keys), "size": draw(st.sampled_from([3, 10])),
+        "lateness": draw(st.sampled_from([0, 4])),
+    },
 }  # fmt: skip
 _OFTEN = ["union", "union", "union", "window", "window", "window", "running", "sorting", "aside"]
 _OPS = [*ONE_INPUT, *TWO_INPUTS, *_OFTEN]
 #: More records than this are not worth waiting for.
 _MOST = 150
+
+
+#: A source for programs that have none with a record in it.
+_LITTLE = Step(
+    "source",
+    (),
+    {"kind": "collection", "shape": "tuple", "strategy": ("bounded", 0), "partitions": [[]]},
+)
 
 
 @st.composite
@@ -177,6 +210,8 @@ def cases(draw: Any, most_steps: int = 14) -> Case:
 
     for _ in range(draw(st.integers(1, 3))):
         take(source(draw))
+    if not steps:
+        take(_LITTLE)
     for _ in range(draw(st.integers(1, most_steps))):
         op = draw(st.sampled_from(_OPS))
         # later streams are more interesting, and earlier ones make branches

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tests.fuzz import model_keyed as keyed
-from tests.fuzz.model_windows import WindowModel, joined_in_windows
+from tests.fuzz.model_windows import WindowModel, grouped_in_windows, joined_in_windows
 from tests.fuzz.records import CHANGEABLE, MODULUS, Fields
 from tests.fuzz.steps import Step
 from tests.fuzz.streams import MIN, Element, Stream, united
@@ -30,9 +30,14 @@ def apply(step: Step, streams: list[Stream]) -> Result:
 
 
 def _source(step: Step) -> Result:
+    parts = step["partitions"]
+    if step["kind"] in ("numbers", "generated", "files"):
+        parts = [[record for part in parts for record in part]]
+        if not parts[0]:
+            return None
     streams = [
         Stream(_stamped(((record, record[1]) for record in part), step), shape=step["shape"])
-        for part in step["partitions"]
+        for part in parts
     ]
     if step["strategy"] is None:
         streams = [
@@ -41,7 +46,19 @@ def _source(step: Step) -> Result:
             )
             for stream in streams
         ]
-    return streams[0] if len(streams) == 1 else united(streams).but(siblings=False)
+    if len(streams) > 1:
+        return united(streams).but(siblings=False)
+    return streams[0] if _one_lane(step) else streams[0].freed()
+
+
+def _one_lane(step: Step) -> bool:
+    """Whether one task reads all that the source has, in order. Otherwise each of some tasks reads
+    a part of it, in order: a record's watermark is then at most what it would be with one task."""
+    if step["kind"] in ("numbers", "generated"):
+        return bool(step["lanes"] == 1)
+    if step["kind"] == "files":
+        return step["lanes"] == 1 or (len(step["partitions"]) == 1 and not step["split"])
+    return True
 
 
 def _stamped(records: Iterable[tuple[Fields, int]], step: Step) -> tuple[Element, ...]:
@@ -223,6 +240,10 @@ def _delaying(step: Step, stream: Stream) -> Result:
 
 def _window(step: Step, stream: Stream) -> Result:
     sensitive = step["trigger"] is not None or step["function"] in ("in order", "sum", "fold")
+    evictor = step.args.get("evictor")
+    if evictor and step["function"] in ("sum", "built-in"):
+        return None
+    sensitive = sensitive or (evictor is not None and evictor[0] != "time")
     session = step["assigner"][0] == "session"
     certain = stream.ordered and not (session and step["function"] in ("in order", "sum", "fold"))
     # windows that overlap are reduced in slices, which is the same for an associative function only
@@ -291,6 +312,27 @@ def _window_join(step: Step, left: Stream, right: Stream) -> Result:
     return _joined(made, step)
 
 
+def _co_group(step: Step, left: Stream, right: Stream) -> Result:
+    if not (left.meets and right.meets):
+        return None
+    made = keyed.in_time(grouped_in_windows(left, right, step["assigner"]))
+    return Stream(made, "key", shape=step["shape"], ingress=False)
+
+
+def _late_pairs(step: Step, left: Stream, right: Stream) -> Result:
+    """As an audit, of two sides: a record goes into its window if its own partition's watermark has
+    not passed that by more than the lateness."""
+    if not (left.timed and right.timed):
+        return None
+    made, size = [], step["size"]
+    for side, stream in enumerate((left, right)):
+        for (k, _, v), ts, wm in stream.elements:
+            assert ts is not None
+            last = ts // size * size + size - 1
+            made.append(Element((k, last, 2 * v + side), ts, wm - step["lateness"]))
+    return Stream(tuple(made), "open", verdict="audit", shape="tuple")
+
+
 def _joined(elements: tuple[Element, ...], step: Step) -> Stream:
     made = Stream(elements, "free", shape=step["shape"], ingress=False, siblings=True)
     return made.freed()
@@ -322,4 +364,6 @@ _STEPS: dict[str, Callable[..., Result]] = {
     "broadcast": _broadcast,
     "interval_join": _interval_join,
     "window_join": _window_join,
+    "co_group": _co_group,
+    "late_pairs": _late_pairs,
 }
