@@ -8,16 +8,20 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from tests.fuzz import functions, windowing
+from tests.fuzz import failing, functions, tables, windowing
+from tests.fuzz import functions_of_time as late
 from tests.fuzz.functions import ASIDE, LATE, RULES
 from tests.fuzz.records import MODULUS, ROW_TYPE, add_in_place, declared, fields, key_of, shaped
 from tests.fuzz.sources import SourceBuilder, strategy_of
 from tests.fuzz.steps import Program, Step
+from tests.fuzz.tables import TableBuilder
 from tests.fuzz.windowing import assigner_of, reducer
 
 from scurry.common import Time
 from scurry.datastream import AsyncDataStream, StreamExecutionEnvironment
+from scurry.datastream import window as windows
 from scurry.datastream.data_stream import DataStream
+from scurry.datastream.functions import DEAD_LETTERS
 from scurry.testing import ListSink
 
 
@@ -27,16 +31,23 @@ class Builder:
     def __init__(self, env: StreamExecutionEnvironment, folder: Path) -> None:
         self.env = env
         self.sources = SourceBuilder(env, folder)
+        self.tables = TableBuilder(env)
         self.streams: list[Any] = []
         self.shapes: list[str] = []
         #: the windows whose results a further step has changed: late records come from these
         self.windows: dict[int, DataStream] = {}
+        #: what steps could not handle
+        self.letters: dict[int, DataStream] = {}
 
     def add(self, step: Step, shape: str) -> None:
         """Add the stream of a step, whose records have the form ``shape``."""
         before = [self.streams[number] for number in step.inputs]
         forms = [self.shapes[number] for number in step.inputs]
-        stream = getattr(self, step.op)(step, *before, *forms[: 1 if len(forms) == 1 else 0])
+        before += forms[: 1 if len(forms) == 1 else 0]
+        if step.op in tables.STEPS:
+            stream = tables.STEPS[step.op](step, self.tables, *before)
+        else:
+            stream = getattr(self, step.op)(step, *before)
         parallelism = step.args.get("parallelism")
         if parallelism and step.op != "aside":
             stream = stream.set_parallelism(parallelism)
@@ -64,6 +75,8 @@ class Builder:
         if step["how"] in ("ordered", "unordered"):
             wait = getattr(AsyncDataStream, f"{step['how']}_wait")
             return wait(stream, functions.Asking(amount, after), Time.seconds(60), 3)  # type: ignore[no-any-return]
+        if step["how"].endswith("retry"):
+            return failing.asked_again(step, stream)
         return stream.map(add, declared(after))
 
     def filter(self, step: Step, stream: DataStream, shape: str) -> DataStream:
@@ -92,7 +105,30 @@ class Builder:
     def split(self, step: Step, stream: DataStream, shape: str) -> DataStream:
         return stream.process(functions.Splitting())
 
+    def poison(self, step: Step, stream: DataStream, shape: str) -> DataStream:
+        good = failing.POISONED[step["how"]](step, stream, declared(step["shape"])).on_error(
+            "dead-letter"
+        )
+        letters = good.get_side_output(DEAD_LETTERS)
+        letters.sink_to(ListSink())
+        self.letters[len(self.streams)] = letters.map(lambda one: one.element, declared(shape))
+        return good
+
+    def linger(self, step: Step, stream: DataStream, shape: str) -> DataStream:
+        function = late.Lingering(step["delay"], step["shape"])
+        return stream.key_by(key_of(step["key"], shape)).process(function, declared(step["shape"]))
+
+    def reside(self, step: Step, stream: DataStream, shape: str) -> DataStream:
+        size = windows.TumblingProcessingTimeWindows.of(Time.milliseconds(step["size"]))
+        return stream.key_by(key_of(step["key"], shape)).window(size).process(late.Residents())
+
+    def expiring(self, step: Step, stream: DataStream, shape: str) -> DataStream:
+        function = late.Expiring(step["state"], step["ttl"], step["read"], step["shape"])
+        return stream.key_by(key_of(step["key"], shape)).process(function, declared(step["shape"]))
+
     def aside(self, step: Step, stream: DataStream, shape: str) -> DataStream:
+        if step.inputs[0] in self.letters:
+            return self.letters[step.inputs[0]]
         return self.windows.get(step.inputs[0], stream).get_side_output(ASIDE)
 
     def stamp(self, step: Step, stream: DataStream, shape: str) -> DataStream:

@@ -47,6 +47,11 @@ class WindowModel:
             size = slide = OWN_SIZES[record[2] % 2]
         if kind == "session":
             return [(ts, ts + size)]
+        if kind == "cumulate":
+            first = ts - ts % size
+            return [
+                (first, end) for end in range(first + slide, first + size + 1, slide) if end > ts
+            ]
         first = ts - ts % slide
         return [(start, start + size) for start in range(first, ts - size, -slide)]
 
@@ -120,9 +125,7 @@ class WindowModel:
             if pane.last + self.step["lateness"] == time:
                 self.panes[key].remove(pane)
 
-    def _evicted(
-        self, records: list[tuple[Fields, int]], after: bool
-    ) -> list[tuple[Fields, int]]:
+    def _evicted(self, records: list[tuple[Fields, int]], after: bool) -> list[tuple[Fields, int]]:
         """What the evictor leaves of the records, before or after the function is called."""
         kind, amount, when = self.step.args.get("evictor") or (None, 0, False)
         if kind is None or when != after:
