@@ -416,8 +416,10 @@ def _over(step: Step, stream: Stream) -> Result:
 def _table_join(step: Step, left: Stream, right: Stream) -> Result:
     if not (left.meets and right.meets):
         return None
-    made = _joined(tables.joined(step, left, right), step)
-    return made.but(timed=False) if step["time"] == "none" else made
+    made = tables.joined(step, left, right)
+    if step["time"] == "none":
+        return _joined(made, step).but(timed=False)
+    return Stream(made, "key", shape=step["shape"], ingress=False)
 
 
 def _changes(step: Step, *streams: Stream) -> Result:

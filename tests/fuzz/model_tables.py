@@ -16,6 +16,10 @@ from tests.fuzz.streams import Element, Stream
 _MOST_ROWS = 60
 
 
+#: The windows in which pairs are counted.
+WINDOW_OF_PAIRS = {"assigner": ("tumbling", 5, 5), "all": False}
+
+
 def windowed(step: Step, stream: Stream) -> tuple[Element, ...]:
     """Results of windows; a record that comes after the end of a window is not in it."""
     as_stream = {"function": "built-in", "trigger": None, "lateness": 0}
@@ -39,11 +43,14 @@ def over(stream: Stream, back: int | None) -> Iterable[tuple[Fields, int]]:
 
 
 def joined(step: Step, left: Stream, right: Stream) -> tuple[Element, ...]:
-    """Pairs that are near in time, with the timestamp of one of both."""
+    """Pairs that are near in time, or windows of them by the timestamp of one of both."""
     lower, upper = step["between"]
     found = keyed.pairs(left, right, lambda one, other: lower <= other - one <= upper)
     which = 0 if step["time"] == "left" else 1
-    return keyed.in_time((keyed.paired(*pair), pair[which].ts or 0) for pair in found)
+    pairs = keyed.in_time((keyed.paired(*pair), pair[which].ts or 0) for pair in found)
+    if step["time"] == "none":
+        return pairs
+    return windowed(Step("", (), {**step.args, **WINDOW_OF_PAIRS}), Stream(pairs))
 
 
 def table(step: Step, streams: tuple[Stream, ...]) -> tuple[Element, ...] | None:

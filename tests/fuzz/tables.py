@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tests.fuzz.model_tables import WINDOW_OF_PAIRS
 from tests.fuzz.queries import filled
 from tests.fuzz.records import MODULUS, ROW_TYPE, declared, fields, fold, shaped
 from tests.fuzz.steps import Step
@@ -41,6 +42,11 @@ class TableBuilder:
         self.tables.create_temporary_view(self._name(), table)
         return self._last
 
+    def view(self, query: str) -> str:
+        """The name of a view of a query."""
+        self.tables.create_temporary_view(self._name(), self.tables.sql_query(query))
+        return self._last
+
     def rows(self, query: str) -> DataStream:
         """The rows of a query whose result only grows."""
         return self.tables.to_data_stream(self.tables.sql_query(query))
@@ -75,7 +81,11 @@ def select(step: Step, tables: TableBuilder, stream: DataStream, shape: str) -> 
 
 def window(step: Step, tables: TableBuilder, stream: DataStream, shape: str) -> DataStream:
     """Aggregates of windows."""
-    name, after = tables.named(stream, shape, timed=True), step["shape"]
+    return _windowed(step, tables, tables.named(stream, shape, timed=True))
+
+
+def _windowed(step: Step, tables: TableBuilder, name: str) -> DataStream:
+    after = step["shape"]
     key = "0 AS k" if step["all"] else "k"
     by = "" if step["all"] else "k, "
     calls = "COUNT(*), SUM(v), MIN(v), MAX(v)"
@@ -122,21 +132,19 @@ def over(step: Step, tables: TableBuilder, stream: DataStream, shape: str) -> Da
 
 
 def join(step: Step, tables: TableBuilder, left: DataStream, right: DataStream) -> DataStream:
-    """Pairs of rows of a key that are not far from each other in time."""
+    """Pairs of rows of a key that are not far from each other in time, or windows of these."""
     (lower, upper), after = step["between"], step["shape"]
     one, other = (tables.named(side, "any", timed=True) for side in (left, right))
-    time = {"left": "a.ts", "right": "b.ts", "none": "1 AS first_one"}[step["time"]]
-    rows = tables.rows(
-        f"SELECT a.k, CASE WHEN a.t > b.t THEN a.t ELSE b.t END AS t, 2 * a.v + 3 * b.v AS v, "
-        f"{time} FROM {one} AS a JOIN {other} AS b ON a.k = b.k AND b.ts BETWEEN "
-        f"a.ts {_moved(lower)} AND a.ts {_moved(upper)}"
+    time = {"left": ", a.ts", "right": ", b.ts", "none": ""}[step["time"]]
+    pairs = (
+        f"SELECT a.k, CASE WHEN a.t > b.t THEN a.t ELSE b.t END AS t, "
+        f"MOD(2 * a.v + 3 * b.v, {MODULUS}) AS v{time} FROM {one} AS a JOIN {other} AS b "
+        f"ON a.k = b.k AND b.ts BETWEEN a.ts {_moved(lower)} AND a.ts {_moved(upper)}"
     )
-
-    def finish(row: Any) -> Any:
-        k, t, v = fields(row)
-        return shaped(after, k, t, v % MODULUS)
-
-    return rows.map(finish, declared(after))
+    if step["time"] != "none":
+        name = tables.view(pairs)
+        return _windowed(Step("", (), {**step.args, **WINDOW_OF_PAIRS}), tables, name)
+    return tables.rows(pairs).map(lambda row: shaped(after, *fields(row)), declared(after))
 
 
 def _moved(ms: int) -> str:
