@@ -2,146 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from tests.fuzz import functions
+from tests.fuzz import failing, functions, tables, windowing
+from tests.fuzz import functions_of_time as late
 from tests.fuzz.functions import ASIDE, LATE, RULES
-from tests.fuzz.model_keyed import reduced
-from tests.fuzz.records import (
-    MODULUS,
-    ROW_TYPE,
-    add_in_place,
-    declared,
-    fields,
-    fold,
-    from_key,
-    shaped,
-    to_key,
-)
+from tests.fuzz.records import MODULUS, ROW_TYPE, add_in_place, declared, fields, key_of, shaped
+from tests.fuzz.sources import SourceBuilder, strategy_of
 from tests.fuzz.steps import Program, Step
+from tests.fuzz.tables import TableBuilder
+from tests.fuzz.windowing import assigner_of, reducer
 
-from scurry.common import Duration, Time, WatermarkStrategy
-from scurry.common.watermark_strategy import WatermarkGenerator
+from scurry.common import Time
 from scurry.datastream import AsyncDataStream, StreamExecutionEnvironment
-from scurry.datastream import aggregates as agg
 from scurry.datastream import window as windows
 from scurry.datastream.data_stream import DataStream
-from scurry.datastream.functions import ReadPlan, ReadRange, Source, SourceBatch, SourceEnumerator
+from scurry.datastream.functions import DEAD_LETTERS
 from scurry.testing import ListSink
-
-
-class Partitions(Source):
-    """Records in several partitions, as objects or as columns, some of them silent."""
-
-    def __init__(self, step: Step) -> None:
-        self.partitions = step["partitions"]
-        self.shape = step["shape"]
-        self.columns = step["kind"] == "columns"
-        self.as_tuples = self.shape == "tuple"
-        self.ends = step["ends"]
-
-    @property
-    def type_info(self) -> Any:
-        return declared(self.shape)
-
-    def enumerator(self, parallelism: int) -> SourceEnumerator:
-        return InStep([len(part) for part in self.partitions], self.ends)
-
-    def read(self, what: Any) -> Iterator[SourceBatch]:
-        number, start, end = what
-        rows = self.partitions[number][start:end]
-        stamps = np.array([t for _, t, _ in rows], dtype=np.int64)
-        if self.columns:
-            arrays = [pa.array([row[at] for row in rows], pa.int64()) for at in range(3)]
-            columns = pa.RecordBatch.from_arrays(arrays, names=["k", "t", "v"])
-            yield SourceBatch(columns=columns, timestamps=stamps)
-        else:
-            shapes = [shaped(self.shape, *row) for row in rows]
-            yield SourceBatch(rows=shapes, timestamps=stamps)
-
-
-class InStep(SourceEnumerator):
-    """Reads as much of every partition in every micro-batch."""
-
-    def __init__(self, sizes: list[int], ends: bool) -> None:
-        self.sizes, self.ends = sizes, ends
-
-    def initial_position(self) -> Any:
-        return [0] * len(self.sizes)
-
-    def partitions(self) -> list[str]:
-        return [str(number) for number in range(len(self.sizes))]
-
-    def plan(self, position: Any, max_records: int) -> ReadPlan:
-        ends = [min(at + max_records, size) for at, size in zip(position, self.sizes, strict=True)]
-        ranges = [
-            ReadRange(str(number), [number, start, end])
-            for number, (start, end) in enumerate(zip(position, ends, strict=True))
-            if end > start
-        ]
-        over = {
-            str(n)
-            for n, (end, size) in enumerate(zip(ends, self.sizes, strict=True))
-            if end == size
-        }
-        return ReadPlan(
-            ends, ranges, finished=ends == self.sizes, ended=frozenset(over if self.ends else ())
-        )
-
-
-class Marked(WatermarkGenerator):
-    """Even values carry the watermark."""
-
-    def __init__(self, bound: int) -> None:
-        self.bound = bound
-
-    def on_event(self, event: Any, event_timestamp: int, output: Any) -> None:
-        if fields(event)[2] % 2 == 0:
-            output.emit_watermark(event_timestamp - self.bound - 1)
-
-    def on_periodic_emit(self, output: Any) -> None:
-        pass
-
-
-def strategy_of(step: Step) -> WatermarkStrategy:
-    kind, bound = step["strategy"]
-    if kind == "bounded":
-        made = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(bound))
-    else:
-        made = WatermarkStrategy.for_generator(lambda: Marked(bound))
-    if step.args.get("idleness"):
-        made = made.with_idleness(Duration.of_millis(step["idleness"]))
-    return made.with_timestamp_assigner(lambda record, _: fields(record)[1])
-
-
-def key_of(kind: str, shape: str = "") -> Callable[[Any], Any]:
-    """A key selector. Where it only picks a field, keys can be computed on columns."""
-    if kind == "int" and shape in ("tuple", "typed tuple"):
-        return lambda record: record[0]
-    if kind == "int" and shape == "typed row":
-        return lambda record: record["k"]
-    return lambda record: to_key(kind, fields(record)[0])
 
 
 class Builder:
     """Makes streams of steps, one after the other."""
 
-    def __init__(self, env: StreamExecutionEnvironment) -> None:
+    def __init__(self, env: StreamExecutionEnvironment, folder: Path) -> None:
         self.env = env
+        self.sources = SourceBuilder(env, folder)
+        self.tables = TableBuilder(env)
         self.streams: list[Any] = []
         self.shapes: list[str] = []
         #: the windows whose results a further step has changed: late records come from these
         self.windows: dict[int, DataStream] = {}
+        #: what steps could not handle
+        self.letters: dict[int, DataStream] = {}
 
     def add(self, step: Step, shape: str) -> None:
         """Add the stream of a step, whose records have the form ``shape``."""
         before = [self.streams[number] for number in step.inputs]
         forms = [self.shapes[number] for number in step.inputs]
-        stream = getattr(self, step.op)(step, *before, *forms[: 1 if len(forms) == 1 else 0])
+        before += forms[: 1 if len(forms) == 1 else 0]
+        if step.op in tables.STEPS:
+            stream = tables.STEPS[step.op](step, self.tables, *before)
+        else:
+            stream = getattr(self, step.op)(step, *before)
         parallelism = step.args.get("parallelism")
         if parallelism and step.op != "aside":
             stream = stream.set_parallelism(parallelism)
@@ -153,14 +59,7 @@ class Builder:
         self.shapes.append(shape)
 
     def source(self, step: Step) -> DataStream:
-        if step["kind"] == "collection":
-            records = [shaped(step["shape"], *record) for record in step["partitions"][0]]
-            stream = self.env.from_collection(records, declared(step["shape"]))
-            if step["strategy"] is None:
-                return stream
-            return stream.assign_timestamps_and_watermarks(strategy_of(step))
-        strategy = None if step["strategy"] is None else strategy_of(step)
-        return self.env.from_source(Partitions(step), strategy, "partitions")
+        return self.sources.build(step)
 
     def map(self, step: Step, stream: DataStream, shape: str) -> DataStream:
         amount, after = step["add"], step["shape"]
@@ -176,6 +75,8 @@ class Builder:
         if step["how"] in ("ordered", "unordered"):
             wait = getattr(AsyncDataStream, f"{step['how']}_wait")
             return wait(stream, functions.Asking(amount, after), Time.seconds(60), 3)  # type: ignore[no-any-return]
+        if step["how"].endswith("retry"):
+            return failing.asked_again(step, stream)
         return stream.map(add, declared(after))
 
     def filter(self, step: Step, stream: DataStream, shape: str) -> DataStream:
@@ -204,7 +105,30 @@ class Builder:
     def split(self, step: Step, stream: DataStream, shape: str) -> DataStream:
         return stream.process(functions.Splitting())
 
+    def poison(self, step: Step, stream: DataStream, shape: str) -> DataStream:
+        good = failing.POISONED[step["how"]](step, stream, declared(step["shape"])).on_error(
+            "dead-letter"
+        )
+        letters = good.get_side_output(DEAD_LETTERS)
+        letters.sink_to(ListSink())
+        self.letters[len(self.streams)] = letters.map(lambda one: one.element, declared(shape))
+        return good
+
+    def linger(self, step: Step, stream: DataStream, shape: str) -> DataStream:
+        function = late.Lingering(step["delay"], step["shape"])
+        return stream.key_by(key_of(step["key"], shape)).process(function, declared(step["shape"]))
+
+    def reside(self, step: Step, stream: DataStream, shape: str) -> DataStream:
+        size = windows.TumblingProcessingTimeWindows.of(Time.milliseconds(step["size"]))
+        return stream.key_by(key_of(step["key"], shape)).window(size).process(late.Residents())
+
+    def expiring(self, step: Step, stream: DataStream, shape: str) -> DataStream:
+        function = late.Expiring(step["state"], step["ttl"], step["read"], step["shape"])
+        return stream.key_by(key_of(step["key"], shape)).process(function, declared(step["shape"]))
+
     def aside(self, step: Step, stream: DataStream, shape: str) -> DataStream:
+        if step.inputs[0] in self.letters:
+            return self.letters[step.inputs[0]]
         return self.windows.get(step.inputs[0], stream).get_side_output(ASIDE)
 
     def stamp(self, step: Step, stream: DataStream, shape: str) -> DataStream:
@@ -252,15 +176,7 @@ class Builder:
         return keyed.count_window(step["size"]).reduce(reducer(shape))
 
     def window(self, step: Step, stream: DataStream, shape: str) -> DataStream:
-        assigner = assigner_of(*step["assigner"])
-        if step["all"]:
-            windowed: Any = stream.window_all(assigner)
-        else:
-            windowed = stream.key_by(key_of(step["key"], shape)).window(assigner)
-        if step["trigger"] is not None:
-            windowed = windowed.trigger(windows.CountTrigger.of(step["trigger"]))
-        windowed = windowed.allowed_lateness(step["lateness"]).side_output_late_data(ASIDE)
-        results, finish = WINDOW_FUNCTIONS[step["function"]](step, windowed, shape)
+        results, finish = windowing.build(step, stream, shape)
         self.windows[len(self.streams)] = results
         return results if finish is None else results.map(finish, declared(step["shape"]))
 
@@ -307,70 +223,11 @@ class Builder:
         joined = left.join(right).where(key).equal_to(key).window(assigner)
         return joined.apply(lambda one, other: functions.paired(after, one, other), declared(after))
 
+    def co_group(self, step: Step, left: DataStream, right: DataStream) -> DataStream:
+        return windowing.co_group(step, left, right)
 
-Finish = Callable[[Any], Any] | None
-
-
-def process(step: Step, windowed: Any, shape: str) -> tuple[DataStream, Finish]:
-    after = step["shape"]
-    function = functions.AllContents if step["all"] else functions.Contents
-    in_order = step["function"] == "in order"
-    return windowed.process(function(in_order, after), declared(after)), None
-
-
-def aggregate(step: Step, windowed: Any, shape: str) -> tuple[DataStream, Finish]:
-    after = step["shape"]
-    return windowed.aggregate(functions.Summing(after), output_type=declared(after)), None
-
-
-def reduce(step: Step, windowed: Any, shape: str) -> tuple[DataStream, Finish]:
-    after = step["shape"]
-
-    def add(one: Any, other: Any) -> Any:
-        (k, t, v), (j, u, w) = fields(one), fields(other)
-        return shaped(shape, max(k, j), max(t, u), v + w)
-
-    def finish(record: Any) -> Any:
-        k, t, v = fields(record)
-        return shaped(after, k, t, v % MODULUS)
-
-    return windowed.reduce(add), finish
-
-
-def fold_in_order(step: Step, windowed: Any, shape: str) -> tuple[DataStream, Finish]:
-    after = step["shape"]
-    return windowed.reduce(reducer(shape)), lambda record: shaped(after, *fields(record))
-
-
-def field_sum(step: Step, windowed: Any, shape: str) -> tuple[DataStream, Finish]:
-    return windowed.sum("v" if shape == "typed row" else 2), None
-
-
-def built_in(step: Step, windowed: Any, shape: str) -> tuple[DataStream, Finish]:
-    at: Any = "v" if shape == "typed row" else 2
-    after = step["shape"]
-
-    def finish(row: Any) -> Any:
-        key, _, end, *values = row
-        return shaped(after, from_key(key), end - 1, fold(values))
-
-    return windowed.aggregate(agg.count(), agg.sum(at), agg.min(at), agg.max(at)), finish
-
-
-WINDOW_FUNCTIONS: dict[str, Callable[[Step, Any, str], tuple[DataStream, Finish]]] = {
-    "process": process,
-    "in order": process,
-    "aggregate": aggregate,
-    "reduce": reduce,
-    "fold": fold_in_order,
-    "sum": field_sum,
-    "built-in": built_in,
-}
-
-
-def reducer(shape: str) -> Callable[[Any, Any], Any]:
-    """A function that reduces two records to one of the form ``shape``."""
-    return lambda one, other: shaped(shape, *reduced(fields(one), fields(other)))
+    def late_pairs(self, step: Step, left: DataStream, right: DataStream) -> DataStream:
+        return windowing.late_pairs(step, left, right)
 
 
 def added(batch: pa.RecordBatch, amount: int) -> pa.RecordBatch:
@@ -381,18 +238,11 @@ def added(batch: pa.RecordBatch, amount: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([k, t, inside], names=["k", "t", "v"])
 
 
-def assigner_of(kind: str, size: int, slide: int) -> Any:
-    """A window assigner."""
-    if kind == "session":
-        return windows.EventTimeSessionWindows.with_gap(Time.milliseconds(size))
-    if kind == "tumbling":
-        return windows.TumblingEventTimeWindows.of(Time.milliseconds(size))
-    return windows.SlidingEventTimeWindows.of(Time.milliseconds(size), Time.milliseconds(slide))
-
-
-def build(program: Program, shapes: list[str], env: StreamExecutionEnvironment) -> list[ListSink]:
-    """Add ``program`` to the environment; returns its sinks."""
-    builder = Builder(env)
+def build(
+    program: Program, shapes: list[str], env: StreamExecutionEnvironment, folder: Path
+) -> list[ListSink]:
+    """Add ``program`` to the environment; returns its sinks. Its files are in ``folder``."""
+    builder = Builder(env, folder)
     for step, shape in zip(program.steps, shapes, strict=True):
         builder.add(step, shape)
     sinks = []

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from itertools import chain, repeat
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.fuzz.build import build
@@ -15,37 +17,42 @@ from tests.fuzz.records import Fields, fields
 from tests.fuzz.steps import Run
 from tests.fuzz.streams import Stream
 
-from scurry.common import Configuration
+from scurry.common import Configuration, Row
 from scurry.common.errors import LeaseLostError, StateError
 from scurry.compile.job import CompiledJob
-from scurry.datastream import StreamExecutionEnvironment
+from scurry.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from scurry.testing import ListSink, LocalJob
+from scurry.testing.relations import table_of
 
 _PLENTY = 1 << 40
 
 
-def environment(run: Run) -> StreamExecutionEnvironment:
+def environment(run: Run, batch: bool) -> StreamExecutionEnvironment:
     """An environment with the settings of a run."""
     configuration = Configuration.of(dict(run.settings))
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    if batch:
+        env.set_runtime_mode(RuntimeExecutionMode.BATCH)
     return env.set_parallelism(run.parallelism)
 
 
 def check(case: Case, run: Run) -> None:
     """Run a program; AssertionError if a sink has got anything but what the model says."""
-    env = environment(run)
-    sinks = build(case.program, case.shapes, env)
-    drive(env, run)
+    env = environment(run, case.program.batch)
+    with TemporaryDirectory(prefix="scurry-fuzz-") as folder:
+        sinks = build(case.program, case.shapes, env, Path(folder))
+        drive(env, run)
     compare(case, sinks)
 
 
-def check_on_spark(cases: Iterable[Case], run: Run) -> None:
+def check_on_spark(cases: Sequence[Case], run: Run) -> None:
     """The same for several programs as one job on Spark, without the troubles."""
-    env = environment(run)
+    env = environment(run, any(case.program.batch for case in cases))
     if run.cuts:
         env.get_configuration().set_integer("scurry.batch.max-records", run.cuts[0])
-    programs = [(case, build(case.program, case.shapes, env)) for case in cases]
-    env.execute()
+    with TemporaryDirectory(prefix="scurry-fuzz-") as folder:
+        programs = [(case, build(case.program, case.shapes, env, Path(folder))) for case in cases]
+        env.execute()
     for case, sinks in programs:
         compare(case, sinks)
 
@@ -101,6 +108,9 @@ def compare(case: Case, sinks: Iterable[ListSink]) -> None:
     """What the sinks have against what the model says they should."""
     for number, sink in zip(case.program.sinks, sinks, strict=True):
         stream = case.streams[number]
+        if stream.verdict == "table":
+            _check_table(stream, sink.values)
+            continue
         found = [fields(value) for value in sink.values]
         if stream.order == "open":
             _VERDICTS[stream.verdict](stream, found)
@@ -144,4 +154,15 @@ def _check_audit(stream: Stream, found: list[Fields]) -> None:
     assert not certain - inside, "audit: on time"
 
 
-_VERDICTS = {"totals": _check_totals, "audit": _check_audit}
+def _check_some(stream: Stream, found: list[Fields]) -> None:
+    """No record that is not there, and none twice."""
+    assert not Counter(found) - Counter(element.record for element in stream.elements), "some"
+
+
+def _check_table(stream: Stream, found: list[Row]) -> None:
+    """The changes amount to the table."""
+    amount = table_of((str(row.get_row_kind()), *row) for row in found)
+    assert amount == Counter(element.record for element in stream.elements), "table"
+
+
+_VERDICTS = {"totals": _check_totals, "audit": _check_audit, "some": _check_some}

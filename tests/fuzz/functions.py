@@ -12,6 +12,7 @@ from scurry.datastream.functions import (
     AggregateFunction,
     AsyncFunction,
     CheckpointedFunction,
+    CoGroupFunction,
     KeyedBroadcastProcessFunction,
     KeyedCoProcessFunction,
     MapFunction,
@@ -335,3 +336,28 @@ class AllContents(ProcessAllWindowFunction):
 
     def process(self, context: Any, elements: Iterable[Any]) -> Iterator[Any]:
         return self.contents.process(0, context, elements)
+
+
+class Grouping(CoGroupFunction):
+    """Folds the values of both sides, sorted and told apart."""
+
+    def __init__(self, shape: str) -> None:
+        self.shape = shape
+
+    def co_group(self, first: Iterable[Any], second: Iterable[Any]) -> Iterator[Any]:
+        lefts, rights = [fields(one) for one in first], [fields(one) for one in second]
+        k, t = max((k, t) for k, t, _ in [*lefts, *rights])
+        values = sorted(v for _, _, v in lefts), sorted(v for _, _, v in rights)
+        yield shaped(self.shape, k, t, fold([len(lefts), *values[0], *values[1]]))
+
+
+class Both(CoGroupFunction):
+    """The records of both sides of a window, one by one, told apart."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def co_group(self, first: Iterable[Any], second: Iterable[Any]) -> Iterator[Any]:
+        for side, elements in enumerate((first, second)):
+            for k, ts, v in elements:
+                yield (k, ts // self.size * self.size + self.size - 1, 2 * v + side)

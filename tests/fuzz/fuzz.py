@@ -47,7 +47,8 @@ def fuzz_on_spark(jobs: int, start: int) -> None:
     def one(programs: tuple[Case, ...], run: Run) -> None:
         check_on_spark(programs, run)
 
-    some = st.tuples(*(cases() for _ in range(ON_SPARK)))
+    modes = st.sampled_from([False, False, False, True])
+    some = modes.flatmap(lambda batch: st.tuples(*[cases(batch=batch)] * ON_SPARK))
     _hypothesis(jobs, start, Phase.generate)(given(some, runs)(one))()
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 from tests.fuzz.model import apply
+from tests.fuzz.queries import AFTERWARDS, query
 from tests.fuzz.records import KEYS, SHAPES
 from tests.fuzz.steps import Program, Run, Step
 from tests.fuzz.streams import Stream
@@ -38,6 +39,18 @@ assigners = st.one_of(
     st.sampled_from([5, 10, 20]).map(lambda size: ("tumbling", size, size)),
     st.sampled_from([(10, 5), (20, 5), (9, 4), (5, 8)]).map(lambda s: ("sliding", *s)),
     st.sampled_from([3, 6]).map(lambda gap: ("session", gap, gap)),
+    st.just(("own", 0, 0)),
+)
+gliding = st.sampled_from([("tumbling", 5, 5), ("sliding", 10, 5), ("sliding", 9, 4)])
+table_windows = st.one_of(
+    st.sampled_from([("tumbling", 5, 5), ("sliding", 10, 5), ("sliding", 20, 5)]),
+    st.sampled_from([("cumulate", 12, 4), ("cumulate", 10, 5), ("session", 3, 3)]),
+)
+evictors = st.one_of(
+    st.none(),
+    st.none(),
+    st.none(),
+    st.tuples(st.sampled_from(["count", "time", "delta"]), st.integers(1, 4), st.booleans()),
 )
 strategies = st.tuples(
     st.sampled_from(["bounded", "bounded", "bounded", "marked"]),
@@ -63,18 +76,27 @@ def partitions(draw: Any, most: int) -> list[list[tuple[int, int, int]]]:
     return made
 
 
-def source(draw: Draw) -> Step:
-    kind = draw(st.sampled_from(["collection", "collection", "partitions", "columns"]))
+_KINDS = ["collection", "collection", "partitions", "partitions", "columns", "columns"]
+_KINDS += ["numbers", "generated", "files"]
+
+
+def source(draw: Draw, batch: bool) -> Step:
+    kind = draw(st.sampled_from(_KINDS))
     shape = draw(shapes)
     if kind == "columns" and shape not in ("tuple", "typed row", "typed tuple"):
         shape = "typed row"
     strategy = draw(st.one_of(st.none(), strategies, strategies, strategies, strategies))
-    parts = draw(partitions(1 if kind == "collection" else 3))
+    parts = draw(partitions(3 if kind in ("partitions", "columns", "files") else 1))
     args = {"kind": kind, "shape": shape, "strategy": strategy, "partitions": parts}
-    if kind != "collection":
+    if kind in ("partitions", "columns"):
         args["ends"] = draw(st.booleans())
         args["idleness"] = draw(st.sampled_from([0, 0, 25])) if strategy else 0
-    return Step("source", (), args)
+    elif kind != "collection":
+        args["lanes"] = draw(st.sampled_from([1, 1, None, 2]))
+    if kind == "files":
+        args["format"] = draw(st.sampled_from(["text", "csv", "json", "parquet", "gzip"]))
+        args["split"] = draw(st.sampled_from([0, 0, 1, 30]))
+    return Step("source", (), {**args, "batch": True} if batch else args)
 
 
 def _window(draw: Draw) -> dict[str, Any]:
@@ -94,7 +116,8 @@ def _window(draw: Draw) -> dict[str, Any]:
                 ]
             )
         ),
-        "trigger": draw(st.sampled_from([None, None, None, 2])),
+        "trigger": draw(st.sampled_from([None, None, None, None, 2, "own"])),
+        "evictor": draw(evictors),
         "lateness": draw(st.sampled_from([0, 0, 4, 15])),
         "all": draw(st.sampled_from([False, False, False, False, True])),
         "key": draw(keys),
@@ -102,10 +125,18 @@ def _window(draw: Draw) -> dict[str, Any]:
     }
 
 
+_HOWS = ["plain", "plain", "plain", "in place", "in place", "columns", "columns"]
+_HOWS += ["ordered", "unordered", "ordered retry", "unordered retry"]
+
+
 def _map(draw: Draw) -> dict[str, Any]:
-    how = draw(st.sampled_from(["plain", "plain", "in place", "columns", "ordered", "unordered"]))
+    how = draw(st.sampled_from(_HOWS))
     chain = draw(chains) if how in ("plain", "in place") else None
     return {"how": how, "add": draw(st.integers(1, 9)), "shape": draw(shapes), "chain": chain}
+
+
+def _changes(draw: Draw) -> dict[str, Any]:
+    return {"query": query(draw), "afterwards": draw(st.sampled_from(AFTERWARDS))}
 
 
 #: The arguments of steps with one input.
@@ -117,6 +148,22 @@ ONE_INPUT: dict[str, Callable[[Draw], dict[str, Any]]] = {
     },
     "rekey": lambda draw: {"shape": draw(shapes), "chain": draw(chains)},
     "split": lambda draw: {},
+    "poison": lambda draw: {
+        "how": draw(
+            st.sampled_from(["map", "flat_map", "process", "keyed", "ordered", "unordered"])
+        ),
+        "add": draw(st.integers(0, 9)), "key": draw(keys), "shape": draw(shapes),
+    },
+    "linger": lambda draw: {
+        "delay": draw(st.sampled_from([0, 10, 70, 1000])), "key": draw(keys),
+        "shape": draw(shapes), "parallelism": draw(degrees),
+    },
+    "reside": lambda draw: {"size": draw(st.sampled_from([1, 20, 100])), "key": draw(keys)},
+    "expiring": lambda draw: {
+        "state": draw(st.sampled_from(["value", "list", "map", "reducing"])),
+        "ttl": draw(st.sampled_from([1, 5, 20])), "read": draw(st.booleans()),
+        "key": draw(keys), "shape": draw(shapes), "parallelism": draw(degrees),
+    },
     "aside": lambda draw: {},
     "stamp": lambda draw: {"shape": draw(shapes), "chain": draw(chains)},
     "move": lambda draw: {
@@ -142,6 +189,16 @@ ONE_INPUT: dict[str, Callable[[Draw], dict[str, Any]]] = {
     "totals": lambda draw: {"key": draw(keys), "parallelism": draw(degrees)},
     "audit": lambda draw: {"key": draw(keys), "size": draw(st.sampled_from([3, 10]))},
     "window": _window,
+    "select": lambda draw: {
+        "add": draw(st.integers(0, 9)), "without": draw(st.integers(0, 2)), "shape": draw(shapes),
+        "timed": draw(st.sampled_from([True, True, False])),
+    },
+    "table_window": lambda draw: {
+        "assigner": draw(table_windows), "shape": draw(shapes),
+        "all": draw(st.sampled_from([False, False, False, True])),
+    },
+    "over": lambda draw: {"back": draw(st.sampled_from([None, 0, 5])), "shape": draw(shapes)},
+    "changes": _changes,
 }  # fmt: skip
 #: The arguments of steps with two.
 TWO_INPUTS: dict[str, Callable[[Draw], dict[str, Any]]] = {
@@ -154,16 +211,44 @@ TWO_INPUTS: dict[str, Callable[[Draw], dict[str, Any]]] = {
     "window_join": lambda draw: {
         "key": draw(keys), "shape": draw(shapes), "size": draw(st.sampled_from([4, 10]))
     },
+    "co_group": lambda draw: {
+        "key": draw(keys), "shape": draw(shapes), "assigner": draw(gliding)
+    },
+    "table_join": lambda draw: {
+        "between": draw(st.sampled_from([(-3, 3), (0, 5), (-8, -1)])), "shape": draw(shapes),
+        "time": draw(st.sampled_from(["left", "right", "none"])),
+    },
+    "changes_of_two": _changes,
+    "late_pairs": lambda draw: {
+        "key": draw(keys), "size": draw(st.sampled_from([3, 10])),
+        "lateness": draw(st.sampled_from([0, 4])),
+    },
 }  # fmt: skip
 _OFTEN = ["union", "union", "union", "window", "window", "window", "running", "sorting", "aside"]
 _OPS = [*ONE_INPUT, *TWO_INPUTS, *_OFTEN]
+#: Steps whose results are others in batch mode, in ways that the model does not tell.
+_STREAMING = {
+    "totals", "linger", "reside", "select", "table_window", "over", "table_join", "changes",
+    "changes_of_two",
+}  # fmt: skip
+_BATCH_OPS = [op for op in _OPS if op not in _STREAMING]
 #: More records than this are not worth waiting for.
 _MOST = 150
 
 
+#: A source for programs that have none with a record in it.
+_LITTLE = Step(
+    "source",
+    (),
+    {"kind": "collection", "shape": "tuple", "strategy": ("bounded", 0), "partitions": [[]]},
+)
+
+
 @st.composite
-def cases(draw: Any, most_steps: int = 14) -> Case:
+def cases(draw: Any, most_steps: int = 14, batch: bool | None = None) -> Case:
     """A program of some sources and some steps that the model can follow."""
+    if batch is None:
+        batch = draw(st.sampled_from([False] * 9 + [True]))
     steps: list[Step] = []
     streams: list[Stream] = []
 
@@ -176,9 +261,11 @@ def cases(draw: Any, most_steps: int = 14) -> Case:
         return True
 
     for _ in range(draw(st.integers(1, 3))):
-        take(source(draw))
+        take(source(draw, batch))
+    if not steps:
+        take(_LITTLE)
     for _ in range(draw(st.integers(1, most_steps))):
-        op = draw(st.sampled_from(_OPS))
+        op = draw(st.sampled_from(_BATCH_OPS if batch else _OPS))
         # later streams are more interesting, and earlier ones make branches
         inputs = st.integers(0, len(steps) - 1).map(lambda back: len(steps) - 1 - back)
         if op == "union":

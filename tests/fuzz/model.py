@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tests.fuzz import model_keyed as keyed
-from tests.fuzz.model_windows import WindowModel, joined_in_windows
+from tests.fuzz import model_tables as tables
+from tests.fuzz.model_windows import WindowModel, grouped_in_windows, joined_in_windows
 from tests.fuzz.records import CHANGEABLE, MODULUS, Fields
 from tests.fuzz.steps import Step
 from tests.fuzz.streams import MIN, Element, Stream, united
@@ -30,9 +31,14 @@ def apply(step: Step, streams: list[Stream]) -> Result:
 
 
 def _source(step: Step) -> Result:
+    parts = step["partitions"]
+    if step["kind"] in ("numbers", "generated", "files"):
+        parts = [[record for part in parts for record in part]]
+        if not parts[0]:
+            return None
     streams = [
         Stream(_stamped(((record, record[1]) for record in part), step), shape=step["shape"])
-        for part in step["partitions"]
+        for part in parts
     ]
     if step["strategy"] is None:
         streams = [
@@ -41,7 +47,32 @@ def _source(step: Step) -> Result:
             )
             for stream in streams
         ]
-    return streams[0] if len(streams) == 1 else united(streams).but(siblings=False)
+    if step.args.get("batch"):
+        return _all_at_once(streams)
+    if len(streams) > 1:
+        return united(streams).but(siblings=False)
+    return streams[0] if _one_lane(step) else streams[0].freed()
+
+
+def _all_at_once(streams: list[Stream]) -> Stream:
+    """In batch mode there is no watermark before the end of all input, so nothing is late; and the
+    records of a key come in an order that Flink leaves open."""
+    early = [
+        stream.but(elements=tuple(element._replace(wm=MIN) for element in stream.elements))
+        for stream in streams
+    ]
+    return united(early).but(siblings=False)
+
+
+def _one_lane(step: Step) -> bool:
+    """Whether one task reads all that the source has, in order. Otherwise each of some tasks reads
+    a part of it, in order: a record's watermark is then at most what it would be with one task."""
+    if step["kind"] in ("numbers", "generated"):
+        return bool(step["lanes"] == 1)
+    if step["kind"] == "files":
+        whole = not step["split"] and step["format"] != "parquet"
+        return step["lanes"] == 1 or (len(step["partitions"]) == 1 and whole)
+    return True
 
 
 def _stamped(records: Iterable[tuple[Fields, int]], step: Step) -> tuple[Element, ...]:
@@ -70,7 +101,10 @@ def _map(step: Step, stream: Stream) -> Result:
     )
     if step["how"] == "in place":
         return added.but(shape=stream.shape) if stream.shape in CHANGEABLE else None
-    if step["how"] == "unordered":
+    if step["how"] in ("ordered retry", "unordered retry"):
+        answered = _each(stream, lambda r: [r] if r[2] % 7 else [])
+        added = _map(Step("map", (), {**step.args, "how": "plain"}), answered) or added
+    if step["how"] in ("unordered", "unordered retry"):
         return added.freed()
     if step["how"] == "columns":
         return (
@@ -108,6 +142,33 @@ def _rekeyed(stream: Stream) -> Stream:
 def _split(step: Step, stream: Stream) -> Result:
     aside = _each(stream, lambda r: [r] if r[2] % 2 else [])
     return _each(stream, lambda r: [] if r[2] % 2 else [r]).but(aside=aside)
+
+
+def _poison(step: Step, stream: Stream) -> Result:
+    """What a function fails on goes aside, as it came."""
+    aside = _each(stream, lambda r: [] if r[2] % 3 else [r])
+    good = _each(
+        stream,
+        lambda r: [(r[0], r[1], (r[2] + step["add"]) % MODULUS)] if r[2] % 3 else [],
+        shape=step["shape"],
+    )
+    if step["how"] == "keyed":
+        good, aside = _keyed(step, good, good.elements), _keyed(step, aside, aside.elements)
+    elif step["how"] == "unordered":
+        good, aside = good.freed(), aside.freed()
+    return good.but(aside=aside)
+
+
+def _linger(step: Step, stream: Stream) -> Result:
+    """All records, some time later, without timestamps."""
+    plain = tuple(Element(element.record, None) for element in stream.elements)
+    made = Stream(plain, "free", timed=False, siblings=True, ingress=False, shape=step["shape"])
+    return made.but(together=False)
+
+
+def _reside(step: Step, stream: Stream) -> Result:
+    """Windows of processing time, of which the last may never end: no record twice."""
+    return stream.but(order="open", verdict="some")
 
 
 def _aside(step: Step, stream: Stream) -> Result:
@@ -167,6 +228,13 @@ def _running(step: Step, stream: Stream) -> Result:
     return _keyed(step, stream, keyed.running(stream), shape=step["shape"])
 
 
+def _expiring(step: Step, stream: Stream) -> Result:
+    if not (stream.ordered and stream.timed):
+        return None
+    made = keyed.expiring(stream, step["state"], step["ttl"], step["read"])
+    return _keyed(step, stream, made, shape=step["shape"])
+
+
 def _reduce(step: Step, stream: Stream) -> Result:
     return _keyed(step, stream, keyed.reducing(stream)) if stream.ordered else None
 
@@ -223,6 +291,10 @@ def _delaying(step: Step, stream: Stream) -> Result:
 
 def _window(step: Step, stream: Stream) -> Result:
     sensitive = step["trigger"] is not None or step["function"] in ("in order", "sum", "fold")
+    evictor = step.args.get("evictor")
+    if evictor and step["function"] in ("sum", "built-in"):
+        return None
+    sensitive = sensitive or (evictor is not None and evictor[0] != "time")
     session = step["assigner"][0] == "session"
     certain = stream.ordered and not (session and step["function"] in ("in order", "sum", "fold"))
     # windows that overlap are reduced in slices, which is the same for an associative function only
@@ -243,6 +315,9 @@ def _window(step: Step, stream: Stream) -> Result:
     results, late = WindowModel(step).run(stream)
     kept = step["function"] == "sum"
     made = _by_timers(step, stream, results)
+    if step["assigner"][0] == "own":
+        # windows of several sizes may end at the same instant, and then fire in any order
+        made = made.freed()
     aside = _keyed(step, stream, late)
     return made.but(shape=stream.shape if kept else step["shape"], aside=aside)
 
@@ -291,6 +366,67 @@ def _window_join(step: Step, left: Stream, right: Stream) -> Result:
     return _joined(made, step)
 
 
+def _co_group(step: Step, left: Stream, right: Stream) -> Result:
+    if not (left.meets and right.meets):
+        return None
+    made = keyed.in_time(grouped_in_windows(left, right, step["assigner"]))
+    return Stream(made, "key", shape=step["shape"], ingress=False)
+
+
+def _late_pairs(step: Step, left: Stream, right: Stream) -> Result:
+    """As an audit, of two sides: a record goes into its window if its own partition's watermark has
+    not passed that by more than the lateness."""
+    if not (left.timed and right.timed):
+        return None
+    made, size = [], step["size"]
+    for side, stream in enumerate((left, right)):
+        for (k, _, v), ts, wm in stream.elements:
+            assert ts is not None
+            last = ts // size * size + size - 1
+            made.append(Element((k, last, 2 * v + side), ts, wm - step["lateness"]))
+    return Stream(tuple(made), "open", verdict="audit", shape="tuple")
+
+
+def _select(step: Step, stream: Stream) -> Result:
+    if step["timed"] and not stream.timed:
+        return None
+    kept = _each(stream, lambda r: [r] if r[2] % 3 != step["without"] else [])
+    made = _each(
+        kept, lambda r: [(r[0], r[1], (r[2] + step["add"]) % MODULUS)], shape=step["shape"]
+    )
+    return made if step["timed"] else made.but(timed=False)
+
+
+def _table_window(step: Step, stream: Stream) -> Result:
+    if not _decided(stream):
+        return None
+    if step["all"] and not stream.on_time and (stream.order != "line" or stream.siblings):
+        return None
+    if step["assigner"][0] == "session" and not stream.ordered and _touching(stream, step):
+        return None
+    return _by_timers(step, stream, tables.windowed(step, stream))
+
+
+def _over(step: Step, stream: Stream) -> Result:
+    if not stream.meets:
+        return None
+    return _joined(keyed.in_time(tables.over(stream, step["back"])), step)
+
+
+def _table_join(step: Step, left: Stream, right: Stream) -> Result:
+    if not (left.meets and right.meets):
+        return None
+    made = tables.joined(step, left, right)
+    if step["time"] == "none":
+        return _joined(made, step).but(timed=False)
+    return Stream(made, "key", shape=step["shape"], ingress=False)
+
+
+def _changes(step: Step, *streams: Stream) -> Result:
+    made = tables.table(step, streams)
+    return None if made is None else Stream(made, "open", verdict="table", shape="row")
+
+
 def _joined(elements: tuple[Element, ...], step: Step) -> Stream:
     made = Stream(elements, "free", shape=step["shape"], ingress=False, siblings=True)
     return made.freed()
@@ -303,6 +439,10 @@ _STEPS: dict[str, Callable[..., Result]] = {
     "flat_map": _flat_map,
     "rekey": _rekey,
     "split": _split,
+    "poison": _poison,
+    "linger": _linger,
+    "reside": _reside,
+    "expiring": _expiring,
     "aside": _aside,
     "stamp": _stamp,
     "move": _move,
@@ -322,4 +462,12 @@ _STEPS: dict[str, Callable[..., Result]] = {
     "broadcast": _broadcast,
     "interval_join": _interval_join,
     "window_join": _window_join,
+    "co_group": _co_group,
+    "late_pairs": _late_pairs,
+    "select": _select,
+    "table_window": _table_window,
+    "over": _over,
+    "table_join": _table_join,
+    "changes": _changes,
+    "changes_of_two": _changes,
 }

@@ -106,6 +106,27 @@ def counted(stream: Stream, size: int) -> tuple[Element, ...]:
     return tuple(out)
 
 
+def expiring(stream: Stream, kind: str, ttl: int, on_read: bool) -> tuple[Element, ...]:
+    """For each record the fold of its key's values that have not expired. A value written at some
+    time, or read, if that counts, has expired when the watermark is so much later. Lists and maps
+    expire entry by entry."""
+    held: dict[int, dict[Any, tuple[int, int]]] = {}
+    out = []
+    for (k, t, v), ts, wm in stream.elements:
+        assert ts is not None
+        now = max(ts, wm)
+        mine = {at: (w, when) for at, (w, when) in held.get(k, {}).items() if when + ttl > wm}
+        if kind in ("value", "reducing"):
+            mine = {0: (fold([mine[0][0], v]) if mine else v, now)}
+        else:
+            mine[v % 5 if kind == "map" else len(out)] = (v, now)
+            if on_read:
+                mine = {at: (w, now) for at, (w, _) in mine.items()}
+        held[k] = mine
+        out.append(Element((k, t, fold([w for _, (w, _) in sorted(mine.items())])), ts, wm))
+    return tuple(out)
+
+
 def numbered(stream: Stream) -> tuple[Element, ...]:
     """For each record the fold of all values so far."""
     out: list[Element] = []

@@ -7,6 +7,7 @@ is a tuple, a list, a dictionary, an object, a row and so on, and functions read
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -114,6 +115,15 @@ def from_key(key: Any) -> int:
     if isinstance(key, str):
         return int(key[1:])
     return int(key[0] if isinstance(key, tuple) else key)
+
+
+def key_of(kind: str, shape: str = "") -> Callable[[Any], Any]:
+    """A key selector. Where it only picks a field, keys can be computed on columns."""
+    if kind == "int" and shape in ("tuple", "typed tuple"):
+        return lambda record: record[0]
+    if kind == "int" and shape == "typed row":
+        return lambda record: record["k"]
+    return lambda record: to_key(kind, fields(record)[0])
 
 
 def fold(numbers: list[int]) -> int:

@@ -31,6 +31,11 @@ class Program:
     steps: tuple[Step, ...]
     sinks: tuple[int, ...]
 
+    @property
+    def batch(self) -> bool:
+        """Whether the program runs in batch mode: then all its sources say so."""
+        return any(step.args.get("batch") for step in self.steps)
+
     def __repr__(self) -> str:
         lines = [f"s{number} = {step}" for number, step in enumerate(self.steps)]
         return "\n".join(["", *lines, *(f"sink(s{number})" for number in self.sinks)])

@@ -24,6 +24,27 @@ PROGRAMS: dict[str, list[Step]] = {
         Step("move", (1,), {"how": "rebalance", "parallelism": None}),
         Step("connect", (2, 0), {"key": "int", "shape": "tuple"}),
     ],
+    # the streams that a query reads were sought in FROM alone, so the program did not compile
+    "a stream is read within a condition of a query": [
+        Step("source", (), {"kind": "collection", "shape": "tuple", "strategy": None,
+                            "partitions": [[(0, 0, 0), (0, 1, 1), (1, 2, 2)]]}),
+        Step("map", (0,), {"how": "plain", "add": 1, "shape": "tuple"}),
+        Step("changes_of_two", (0, 1), {
+            "query": "SELECT k AS a, v AS b FROM {0} AS o WHERE v IN (SELECT v FROM {1})",
+            "afterwards": None}),
+    ],
+    # the environment for tables, which every program has, put the job into streaming mode
+    "a program in batch mode has tables beside it": [
+        Step("source", (), {"kind": "collection", "shape": "tuple", "strategy": ("bounded", 0),
+                            "partitions": [[(0, 0, 0), (0, 9, 1), (0, 3, 2)]], "batch": True}),
+        Step("connect", (0, 0), {"key": "int", "shape": "tuple"}),
+    ],
+    # a pair has the time of its earlier row, and the watermark had passed that already
+    "windows of the pairs of a join in an interval of time": [
+        Step("source", (), {"kind": "collection", "shape": "tuple", "strategy": ("bounded", 0),
+                            "partitions": [[(0, 3 * n, n) for n in range(8)]]}),
+        Step("table_join", (0, 0), {"between": (0, 5), "shape": "tuple", "time": "left"}),
+    ],
 }  # fmt: skip
 RUNS = [Run(), Run(cuts=(1,)), Run(parallelism=2, cuts=(1, 2))]
 

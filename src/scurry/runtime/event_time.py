@@ -49,6 +49,12 @@ class Mark(NamedTuple):
     idle: bool = False
 
 
+def delayed(watermarks: Longs, delay: int) -> Longs:
+    """Watermarks that stay behind others, until the input ends."""
+    behind = np.maximum(watermarks, MIN_WATERMARK + delay) - delay
+    return np.where(watermarks == MAX_WATERMARK, watermarks, behind)
+
+
 def mark_cell(uid: str) -> str:
     """The cell in which the strategy ``uid`` shows the planner how far a partition has come."""
     return f"{uid}|mark"

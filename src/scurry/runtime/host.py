@@ -18,7 +18,7 @@ from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK
 from scurry.runtime.blobs import decode_batch
 from scurry.runtime.checkpointed import OperatorStates
 from scurry.runtime.envelope import COMBINED, DATA, OPERATORS, TICK, WATERMARK, Envelope
-from scurry.runtime.event_time import Mark, cells_of
+from scurry.runtime.event_time import Mark, cells_of, delayed
 from scurry.runtime.handover import COPYING, REUSING
 from scurry.runtime.input_gate import Arrival, InputGate
 from scurry.runtime.report import OperatorReport, Tick, decode_report, decode_tick, encode_report
@@ -92,7 +92,10 @@ class SlotHost:
             fault_point("process")
         self.task.flush()
         for uid in self._heads:
-            mark = Mark(self._gates[uid].current, self._gates[uid].all_idle)
+            reached, delay = self._gates[uid].current, self.task.operators[uid].delay
+            if delay:
+                reached = int(delayed(np.array([reached], dtype=np.int64), delay)[0])
+            mark = Mark(reached, self._gates[uid].all_idle)
             yield from self.task.finish_channel(uid, mark)
         yield from self.task.finish()
         yield from self._ticks(tick)

@@ -62,6 +62,9 @@ class Operator:
     two_inputs = False
     #: whether records are emitted later than they came; then ``flush`` has a meaning
     holds_back = False
+    #: by how many milliseconds watermarks behind the operator, which is the head of a chain, stay
+    #: behind its own, because the rows it emits may be that much older than what caused them
+    delay = 0
     #: whether watermarks behind the operator are its own; then ``mark`` has a meaning
     makes_watermarks = False
 

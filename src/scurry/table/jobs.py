@@ -31,6 +31,7 @@ from scurry.plan.node import Node as PlanNode
 from scurry.plan.relational import TableAggregate
 from scurry.planner.algebra import Node, Scan, walk
 from scurry.planner.bind.inserts import written
+from scurry.planner.bind.subqueries import subqueries_of
 from scurry.planner.catalog import ScanRequest, Table, TableColumn
 from scurry.planner.columns import Column
 from scurry.planner.errors import SqlValidationError
@@ -116,9 +117,11 @@ class _PlannedInserts:
 
 
 def streams_of(node: Node) -> list[Transformation]:
-    """The steps of the streams that a query reads."""
+    """The steps of the streams that a query reads, also within its conditions and values."""
     found: dict[Transformation, None] = {}
     for one in walk(node):
+        for subquery in subqueries_of(one):
+            found.update(dict.fromkeys(streams_of(subquery.query)))
         access = one.table.access if isinstance(one, Scan) else None
         if isinstance(access, StreamAccess):
             found[access.step] = None

@@ -42,7 +42,8 @@ class StreamTableEnvironment(TableEnvironment):
         stream_execution_environment: StreamExecutionEnvironment | None = None,
         environment_settings: EnvironmentSettings | None = None,
     ) -> StreamTableEnvironment:
-        """An environment whose jobs are built and run in the stream environment."""
+        """An environment whose jobs are built and run in the stream environment; without settings
+        of its own it has those of the stream environment, and so its mode of execution."""
         stream = stream_execution_environment
         if stream is None:
             stream = StreamExecutionEnvironment.get_execution_environment()
@@ -50,7 +51,10 @@ class StreamTableEnvironment(TableEnvironment):
             raise ProgramError(
                 f"StreamTableEnvironment.create takes a StreamExecutionEnvironment, got {stream!r}."
             )
-        settings = environment_settings or EnvironmentSettings.in_streaming_mode()
+        settings = environment_settings
+        if settings is None:
+            builder = EnvironmentSettings.new_instance()
+            settings = builder.with_configuration(stream.get_configuration()).build()
         return StreamTableEnvironment(settings, stream)
 
     def get_config(self) -> TableConfig:

@@ -9,7 +9,7 @@ from scurry.common.time import Duration
 from scurry.common.typeinfo import Types
 from scurry.common.types import Row, RowKind
 from scurry.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
-from scurry.datastream import StreamExecutionEnvironment
+from scurry.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from scurry.table import ChangelogMode, DataTypes, Schema, StreamTableEnvironment
 from scurry.table.expressions import col, lit
 from scurry.table.window import Tumble
@@ -50,6 +50,25 @@ def test_a_stream_is_a_table_that_grows(
     assert changes_of_table(tables.sql_query("SELECT MAX(a) FROM t"))[-1] == ("+U", 2)
     schema = Schema.new_builder().column("name", "STRING").column_by_expression("c", "1").build()
     assert changes_of_table(tables.from_data_stream(stream, schema))[0] == ("+I", "x", 1)
+
+
+def test_tables_leave_a_stream_environment_in_batch_mode(
+    stream_env: StreamExecutionEnvironment,
+) -> None:
+    stream_env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+    StreamTableEnvironment.create(stream_env)
+    words = stream_env.from_collection([("a", 1), ("a", 2)])
+    assert collect_local(words.key_by(lambda pair: pair[0]).sum(1)) == [("a", 3)]
+
+
+def test_a_stream_is_read_within_a_condition(
+    stream_env: StreamExecutionEnvironment, tables: StreamTableEnvironment
+) -> None:
+    some = stream_env.from_collection([Row(1, "x"), Row(2, "y")], PAIR)
+    tables.create_temporary_view("t", some)
+    tables.create_temporary_view("u", stream_env.from_collection([Row(2, "z")], PAIR))
+    found = tables.sql_query("SELECT name FROM t WHERE id IN (SELECT id FROM u)")
+    assert [row.name for row in collect_local(tables.to_changelog_stream(found))] == ["y"]
 
 
 def test_a_stream_brings_its_time(

@@ -8,6 +8,7 @@ from typing import Any
 from scurry.common.data_types import DataType
 from scurry.functions.expressions import Expression
 from scurry.planner.algebra import Node
+from scurry.planner.expressions_of import expressions_of
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,12 @@ class Subquery(Expression):
 
     def with_operands(self, operands: tuple[Expression, ...]) -> Subquery:
         return replace(self, operands=operands)
+
+
+def subqueries_of(node: Node) -> list[Subquery]:
+    """The queries within the expressions of a node itself, not those within these queries."""
+    parts = (part for tree in expressions_of(node) for part in tree.walk())
+    return [part for part in parts if isinstance(part, Subquery)]
 
 
 @dataclass(frozen=True)

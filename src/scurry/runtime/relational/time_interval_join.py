@@ -51,6 +51,8 @@ class TimeIntervalJoinOperator(TimedOperator):
         self.event_time = left_time is not None
         #: by side: how far before and after a row its partners can be
         self._reach = (lower, upper), (-upper, -lower)
+        # a pair is sent when its later row comes, and may go on by the time of the earlier one
+        self.delay = max(upper, -lower) if self.event_time else 0
         self._times = left_time, right_time
         self._condition = condition
         self._padded = kind in ("left", "full"), kind in ("right", "full")

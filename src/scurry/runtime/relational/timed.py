@@ -12,6 +12,7 @@ from typing import Any
 
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, Batch
 from scurry.runtime.columnar.row_codec import RowCodec
+from scurry.runtime.event_time import delayed
 from scurry.runtime.keyed_state import store_of
 from scurry.runtime.relational.keyed import KeyedRelationalOperator
 from scurry.runtime.relational.rows_out import RowsOut
@@ -86,4 +87,6 @@ class TimedOperator(KeyedRelationalOperator):
         made = self.out.batch(batch, self.columns, self.codec)
         self.out = self.new_output()
         if made is not None:
+            if self.delay and made.wm is not None:
+                made.wm = delayed(made.wm, self.delay)
             self.emit(made)
