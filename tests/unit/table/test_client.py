@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 
 import pytest
 from prompt_toolkit.document import Document
@@ -11,6 +12,7 @@ from scurry.common.data_types import DataTypes
 from scurry.table.client.colours import SqlColours
 from scurry.table.client.completion import SqlCompleter
 from scurry.table.client.session import ClientSession, is_complete
+from scurry.table.client.statement_thread import StatementThread
 
 
 @pytest.fixture
@@ -95,3 +97,35 @@ def test_times_of_jobs_are_times(out: io.StringIO) -> None:
     result = session.environment.execute_sql("SHOW JOBS")
     kinds = result.get_resolved_schema().get_column_data_types()
     assert kinds[-1] == DataTypes.TIMESTAMP_LTZ(3)
+
+
+def test_a_fault_does_not_end_the_session(
+    out: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = ClientSession(out)
+    with monkeypatch.context() as broken:
+        broken.setattr("scurry.table.client.session.execute", lambda *_: 1 / 0)
+        assert not session.run_script("SHOW TABLES;")
+    assert "ZeroDivisionError" in out.getvalue()
+    assert session.run_script("SHOW TABLES;")
+
+
+def test_ctrl_c_while_a_statement_starts_takes_it_back() -> None:
+    thread = StatementThread()
+    begun, go_on, undone = (threading.Event() for _ in range(3))
+
+    def work() -> str:
+        begun.set()
+        go_on.wait(60)
+        return "started"
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        thread.call(work, lambda result: undone.set(), interrupted)
+    assert begun.is_set()
+    assert not undone.is_set()
+    go_on.set()
+    assert undone.wait(60)
+    assert thread.call(lambda: 2, lambda result: None, interrupted) == 2

@@ -7,6 +7,7 @@ Beside SQL it knows a few commands of its own: ``HELP``, ``QUIT`` or ``EXIT``, `
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable
 from typing import TextIO
 
@@ -44,7 +45,6 @@ Ctrl-C ends the query whose results are shown."""
 
 #: Shows the result of a query of a session; the query's text comes with it.
 Viewer = Callable[["ClientSession", TableResult, str], None]
-_RUNNING = (ast.QueryStatement, ast.Insert, ast.StatementSet, ast.EndStatementSet)
 
 
 class ClientSession:
@@ -98,8 +98,9 @@ class ClientSession:
         """Execute one statement and show its result; False if it failed or was cancelled."""
         began = time.monotonic()
         try:
-            self._announce(statement)
-            result = self._thread.call(lambda: execute(self.environment, statement), _withdraw)
+            result = self._thread.call(
+                lambda: execute(self.environment, statement), _withdraw, self._be_patient
+            )
             self._show(statement, result)
         except ScurryError as failure:
             return self._failed(failure)
@@ -107,14 +108,17 @@ class ClientSession:
             self.interrupted = True
             self.say("Cancelled.")
             return False
+        except Exception:
+            # a fault of Scurry's own must not end the session, with all its tables
+            self.say(f"[ERROR] This is a fault of Scurry.\n{traceback.format_exc().rstrip()}")
+            return False
         if self.timing:
             self.say(f"Time: {time.monotonic() - began:.3f} s")
         return True
 
-    def _announce(self, statement: ast.Statement) -> None:
-        if self._patient and isinstance(statement, _RUNNING):
-            self._patient = False
-            self.say("Starting Spark: the first query of a session takes some seconds.")
+    def _be_patient(self) -> None:
+        if self._patient and not self.environment.jobs.started:
+            self.say("Starting Spark, which takes some seconds. Ctrl-C cancels.")
 
     def _show(self, statement: ast.Statement, result: TableResult) -> None:
         job = result.get_job_client()

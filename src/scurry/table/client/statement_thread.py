@@ -11,7 +11,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Any, TypeVar
 
 __all__ = ["StatementThread"]
@@ -26,15 +26,23 @@ class StatementThread:
         self._calls: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
-    def call(self, work: Callable[[], _Result], undo: Callable[[_Result], None]) -> _Result:
-        """What ``work`` returns or raises. On Ctrl-C the caller is released at once; ``undo`` is
-        then given the result as soon as there is one."""
+    def call(
+        self,
+        work: Callable[[], _Result],
+        undo: Callable[[_Result], None],
+        slow: Callable[[], None],
+    ) -> _Result:
+        """What ``work`` returns or raises; ``slow`` is called if that takes more than a second. On
+        Ctrl-C the caller is released at once; ``undo`` is then given the result as soon as there is
+        one."""
         future: Future[_Result] = Future()
         self._calls.put((future, work))
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="statements", daemon=True)
             self._thread.start()
         try:
+            if not wait([future], timeout=1).done:
+                slow()
             return future.result()
         except KeyboardInterrupt:
             future.add_done_callback(lambda done: _take_back(done, undo))
