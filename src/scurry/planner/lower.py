@@ -397,7 +397,7 @@ class Lowering:
         )
 
     def _lookup_join(self, node: physical.LookupJoin, before: bool) -> PlanNode:
-        settings = replace(self._options.lookups, **dict(node.calls))
+        settings = replace(self._options.lookups, **dict(node.hint))
         awaiting = settings.asynchronous
         if not isinstance(node.lookup, AwaitedLookup):
             awaiting = False

@@ -162,7 +162,7 @@ class LookupJoin(Single):
     kind: str
     condition: Expression | None = None
     #: what a LOOKUP hint says: fields of LookupSettings
-    calls: tuple[tuple[str, Any], ...] = ()
+    hint: tuple[tuple[str, Any], ...] = ()
 
     @cached_property
     def columns(self) -> Columns:

@@ -17,13 +17,8 @@ RETRY = (
 )
 
 
-def planned(
-    hint: str, options: str = "", settings: dict[str, str] | None = None, grouped: bool = False
-) -> LookupJoin:
-    """The lookup join of a query with a hint."""
-    env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    for key, value in (settings or {}).items():
-        env.get_config().set(key, value)
+def query_of(env: TableEnvironment, hint: str, options: str = "", grouped: bool = False) -> str:
+    """A query with a lookup join, whose tables it makes."""
     env.execute_sql("CREATE TABLE clicks (name STRING) WITH ('connector' = 'datagen')")
     env.execute_sql(
         "CREATE TABLE users (name STRING, city STRING) WITH ('connector' = 'jdbc', 'url' = "
@@ -32,12 +27,21 @@ def planned(
     source = "SELECT name FROM clicks"
     if grouped:
         source = "SELECT name, COUNT(*) AS n FROM clicks GROUP BY name"
-    query = (
+    return (
         f"SELECT {hint} a.name, u.city FROM (SELECT name, PROCTIME() AS pt FROM ({source})) AS a "
         "JOIN users FOR SYSTEM_TIME AS OF a.pt AS u ON a.name = u.name"
     )
-    step = env.jobs.relation_step(env.sql_query(query).relation)
-    make: Any = step.kind
+
+
+def planned(
+    hint: str, options: str = "", settings: dict[str, str] | None = None, grouped: bool = False
+) -> LookupJoin:
+    """The lookup join of a query with a hint."""
+    env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    for key, value in (settings or {}).items():
+        env.get_config().set(key, value)
+    query = env.sql_query(query_of(env, hint, options, grouped))
+    make: Any = env.jobs.relation_step(query.relation).kind
     waiting = [make()]
     while waiting:
         node = waiting.pop()
@@ -90,3 +94,12 @@ def test_hints_that_mean_nothing_are_refused(hint: str, message: str) -> None:
         planned(f"/*+ {hint} */")
     assert message in str(refusal.value)
     assert "^" in str(refusal.value)
+
+
+def test_explain_shows_what_is_looked_up() -> None:
+    env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    query = query_of(env, "/*+ LOOKUP('table' = 'u', 'async' = 'true') */")
+    assert (
+        "LookupJoin(table=[default_catalog.default_database.users], joinType=[inner], "
+        "lookup=[name], hint=[asynchronous=True])"
+    ) in env.explain_sql(query)
