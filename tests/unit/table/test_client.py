@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import io
 import threading
+from typing import cast
 
 import pytest
 from prompt_toolkit.document import Document
 
 from scurry.common.data_types import DataTypes
+from scurry.common.errors import JobError
+from scurry.common.job_client import JobClient, RunningJob
 from scurry.table.client.colours import SqlColours
 from scurry.table.client.completion import SqlCompleter
 from scurry.table.client.session import ClientSession, is_complete
 from scurry.table.client.statement_thread import StatementThread
+from scurry.table.jobs import StartedJob
 
 
 @pytest.fixture
@@ -129,3 +133,23 @@ def test_ctrl_c_while_a_statement_starts_takes_it_back() -> None:
     go_on.set()
     assert undone.wait(60)
     assert thread.call(lambda: 2, lambda result: None, interrupted) == 2
+
+
+class EndedJob:
+    """A job that has failed."""
+
+    job_id, ended, failure = "f0" * 16, True, JobError("no more rows")
+
+    def wait(self, timeout: float | None = None) -> bool:
+        raise self.failure
+
+
+def test_failures_of_jobs_are_told_once(out: io.StringIO) -> None:
+    session = ClientSession(out)
+    client = JobClient(cast(RunningJob, EndedJob()))
+    session.environment.jobs.started.append(StartedJob(client, "insert-into_t", 0))
+    assert not session.run_script("DROP TABLE typo;")
+    session.tell_of_failures()
+    session.tell_of_failures()
+    assert out.getvalue().count("[ERROR] Job insert-into_t has failed. no more rows") == 1
+    assert session.wait_for_jobs()

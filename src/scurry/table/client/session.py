@@ -122,16 +122,24 @@ class ClientSession:
 
     def _show(self, statement: ast.Statement, result: TableResult) -> None:
         job = result.get_job_client()
-        if isinstance(statement, ast.QueryStatement) and self._view is not None:
-            self._view(self, result, statement.span.text)
-        elif isinstance(statement, ast.QueryStatement):
-            self.print_result(result)
+        if isinstance(statement, ast.QueryStatement):
+            self._show_rows(statement, result)
         elif job is not None:
             self.say(f"Job started: {job.get_job_id()}")
         elif result.get_result_kind() is ResultKind.SUCCESS:
             self.say("[INFO] Execute statement succeeded.")
         else:
             self.print_result(result)
+
+    def _show_rows(self, statement: ast.QueryStatement, result: TableResult) -> None:
+        job = result.get_job_client()
+        if job is not None:
+            # how the query ends is told here, and not again later
+            self._told.add(str(job.get_job_id()))
+        if self._view is None:
+            self.print_result(result)
+        else:
+            self._view(self, result, statement.span.text)
 
     def print_result(self, result: TableResult) -> None:
         """Print a result line by line as it comes; Ctrl-C ends the query."""
@@ -147,7 +155,7 @@ class ClientSession:
     def wait_for_jobs(self) -> bool:
         """Wait until the jobs of all INSERTs have ended; False if one failed. Ctrl-C ends them."""
         well = True
-        for started in self.environment.jobs.started:
+        for started in self._untold_jobs():
             try:
                 started.client.result()
             except ScurryError as failure:
@@ -173,10 +181,9 @@ class ClientSession:
 
     def tell_of_failures(self) -> None:
         """Name the jobs that have failed since this was called last."""
-        for job in self.environment.jobs.started:
-            ident = str(job.client.get_job_id())
-            if ident not in self._told and _status(job) is not JobStatus.RUNNING:
-                self._told.add(ident)
+        for job in self._untold_jobs():
+            if _status(job) is not JobStatus.RUNNING:
+                self._told.add(str(job.client.get_job_id()))
                 try:
                     job.client.result()
                 except ScurryError as failure:
@@ -190,12 +197,13 @@ class ClientSession:
         return tables.RESULT_MODE.read(configuration)
 
     def _failed(self, failure: ScurryError) -> bool:
-        self._told |= {str(job.client.get_job_id()) for job in self._failed_jobs()}
         self.say(f"[ERROR] {failure}")
         return False
 
-    def _failed_jobs(self) -> list[StartedJob]:
-        return [job for job in self.environment.jobs.started if _status(job) is JobStatus.FAILED]
+    def _untold_jobs(self) -> list[StartedJob]:
+        """The jobs whose end was not told yet."""
+        started = self.environment.jobs.started
+        return [job for job in started if str(job.client.get_job_id()) not in self._told]
 
     def say(self, text: str) -> None:
         """Write a line."""
