@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from scurry.common.configuration import Configuration
@@ -90,3 +91,16 @@ def test_results_are_printed_and_made_frames(
     assert frame.to_dict("list") == {"word": ["a", "b"], "n": [2, 1]}
     with query.execute().collect() as rows:
         assert next(rows).get_row_kind() is RowKind.INSERT
+
+
+def test_spark_refuses_the_query_of_the_readme(
+    scurry_session: SparkSession, tmp_path: Path
+) -> None:
+    page = (Path(__file__).parents[2] / "README.md").read_text()
+    query = page.split('sql_query(f"""')[1].split('"""')[0].replace("{words}", "words")
+    rows = scurry_session.readStream.format("rate").load()
+    rows.selectExpr("CAST(value AS STRING) AS word").createOrReplaceTempView("words")
+    sink = scurry_session.sql(query).writeStream.format("memory").queryName("refused")
+    settings = sink.outputMode("update").option("checkpointLocation", str(tmp_path))
+    with pytest.raises(AnalysisException, match="possible 'correctness' issue"):
+        settings.start()
