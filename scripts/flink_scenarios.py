@@ -54,32 +54,39 @@ def write(path: Path, found: list[str]) -> None:
     path.write_text("\n".join(lines) + "\n")
 
 
+def problem_of(path: Path, writing: bool) -> str | None:
+    """Run one scenario; what is wrong with it, None if nothing is."""
+    scenario = read_scenario(path)
+    with tempfile.TemporaryDirectory() as directory:
+        try:
+            found = run(scenario, Path(directory))
+        except Exception as failure:
+            return None if scenario.refused is not None else _cause(failure)
+    if scenario.refused is not None:
+        return f"is not refused: {found}"
+    if scenario.table is None and writing:
+        write(path, found)
+        return None
+    return compare(scenario, found)
+
+
+def _cause(failure: Exception) -> str:
+    lines = [line for line in str(failure).splitlines() if "Exception:" in line]
+    return f"failed: {' | '.join(lines[:2]) or str(failure)[:300]}"
+
+
 def main() -> int:
-    """Run all scenarios; the number of those that differ is the exit code."""
-    writing = "--write" in sys.argv
+    """Run all scenarios, or those that are named; the exit code is 1 if any differs."""
     wanted = [one for one in sys.argv[1:] if not one.startswith("--")]
+    paths = [path for path in sorted(DIRECTORY.glob("*.sql")) if not wanted or path.stem in wanted]
     differ = 0
-    for path in sorted(DIRECTORY.glob("*.sql")):
-        scenario = read_scenario(path)
-        if (wanted and scenario.name not in wanted) or scenario.refused is not None:
-            continue
-        with tempfile.TemporaryDirectory() as directory:
-            try:
-                found = run(scenario, Path(directory))
-            except Exception as failure:
-                text = str(failure)
-                cause = [line for line in text.splitlines() if "Exception:" in line][:2]
-                print(f"FAILED {scenario.name}: {' | '.join(cause) or text[:300]}")
-                differ += 1
-                continue
-        if scenario.table is None and writing:
-            write(path, found)
-            print(f"wrote  {scenario.name}")
-            continue
-        problem = compare(scenario, found)
-        print(f"{'ok    ' if problem is None else 'DIFFER'} {scenario.name} {problem or ''}")
+    for path in paths:
+        problem = problem_of(path, writing="--write" in sys.argv)
+        verdict = "ok" if problem is None else "DIFFER"
+        print(f"{verdict:6} {path.stem} {problem or ''}", flush=True)
         differ += problem is not None
-    return differ
+    print(f"{len(paths) - differ} of {len(paths)} scenarios agree with Flink")
+    return min(differ, 1)
 
 
 if __name__ == "__main__":

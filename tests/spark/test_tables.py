@@ -1,4 +1,4 @@
-"""Queries on Spark: with other cuts, across a failure, and at another parallelism."""
+"""Queries on Spark: across a failure, with rows that come to the program."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
-from tests.sql.scenario import DIRECTORY, change_text, read_scenario, table_text
 
 from scurry.common.configuration import Configuration
 from scurry.common.errors import FunctionError
@@ -16,29 +16,12 @@ from scurry.common.types import RowKind
 from scurry.table import DataTypes, EnvironmentSettings, TableEnvironment
 from scurry.table.udf import udf
 
-#: One of each kind: stateless, unbounded groups, windows, a join, top-N.
-SAMPLE = ["projection_and_filter", "nested_counts", "tumble", "left_join", "top_n"]
-
 
 def environment(**settings: str) -> TableEnvironment:
     """A table environment with small micro-batches."""
     configuration = Configuration.of({"scurry.batch.max-records": "3", **settings})
     made = EnvironmentSettings.new_instance().with_configuration(configuration).build()
     return TableEnvironment.create(made)
-
-
-@pytest.mark.parametrize("name", SAMPLE)
-def test_scenarios_give_flinks_tables(
-    name: str, scurry_session: SparkSession, tmp_path: Path
-) -> None:
-    scenario = read_scenario(DIRECTORY / f"{name}.sql")
-    env = environment(**{"parallelism.default": "2", "table.local-time-zone": "UTC"})
-    scenario.write_files(tmp_path)
-    for statement in scenario.definitions(tmp_path):
-        env.execute_sql(statement)
-    with env.sql_query(scenario.query(tmp_path)).execute().collect() as rows:
-        found = [change_text(str(row.get_row_kind()), list(row)) for row in rows]
-    assert table_text(found) == scenario.table
 
 
 def insert_counts(root: Path, parallelism: int) -> None:
@@ -108,3 +91,16 @@ def test_results_are_printed_and_made_frames(
     assert frame.to_dict("list") == {"word": ["a", "b"], "n": [2, 1]}
     with query.execute().collect() as rows:
         assert next(rows).get_row_kind() is RowKind.INSERT
+
+
+def test_spark_refuses_the_query_of_the_readme(
+    scurry_session: SparkSession, tmp_path: Path
+) -> None:
+    page = (Path(__file__).parents[2] / "README.md").read_text()
+    query = page.split('sql_query(f"""')[1].split('"""')[0].replace("{words}", "words")
+    rows = scurry_session.readStream.format("rate").load()
+    rows.selectExpr("CAST(value AS STRING) AS word").createOrReplaceTempView("words")
+    sink = scurry_session.sql(query).writeStream.format("memory").queryName("refused")
+    settings = sink.outputMode("update").option("checkpointLocation", str(tmp_path))
+    with pytest.raises(AnalysisException, match="possible 'correctness' issue"):
+        settings.start()

@@ -12,6 +12,9 @@ import click
 
 from scurry.cli.run import parse_conf
 
+#: The exit code that shells know for Ctrl-C.
+_INTERRUPTED = 130
+
 
 @click.command()
 @click.option("-f", "--file", "file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -26,32 +29,26 @@ def sql(file: Path | None, text: str | None, batch: bool, conf: Mapping[str, str
     """
     if conf:
         os.environ["SCURRY_CONF"] = json.dumps(dict(conf), sort_keys=True)
+    if file is None and text is None and sys.stdin.isatty():
+        _interactive(batch)
+        return
     from scurry.table.client.session import ClientSession
 
-    if file is not None or text is not None:
-        session = ClientSession(sys.stdout, batch=batch)
-        well = session.run_script(file.read_text(), str(file)) if file is not None else True
-        if text is not None and well:
-            well = session.run_script(text)
-        well = session.wait_for_jobs() and well
-        sys.exit(0 if well else 1)
-    _interactive(batch)
+    session = ClientSession(sys.stdout, batch=batch)
+    scripts = [(file.read_text(), str(file))] if file is not None else []
+    if text is not None or file is None:
+        scripts.append((sys.stdin.read() if text is None else text, ""))
+    well = all(session.run_script(*script) for script in scripts)
+    well = session.wait_for_jobs() and well
+    sys.exit(_INTERRUPTED if session.interrupted else 0 if well else 1)
 
 
 def _interactive(batch: bool) -> None:
-    from scurry.table.client.session import ClientSession
-
-    if not sys.stdin.isatty():
-        session = ClientSession(sys.stdout, batch=batch)
-        well = session.run_script(sys.stdin.read())
-        sys.exit(0 if session.wait_for_jobs() and well else 1)
     try:
-        from scurry.table.client.prompt import run_prompt, viewer
+        from scurry.table.client.prompt import interact
     except ImportError:
         raise click.ClickException(
             "the prompt needs the package prompt_toolkit: pip install 'scurry[sql]'. Statements "
             "can be given with -f or -e without it."
         ) from None
-    sessions: list[ClientSession] = []
-    sessions.append(ClientSession(sys.stdout, viewer(lambda: sessions[0], click.echo), batch=batch))
-    run_prompt(sessions[0], click.echo)
+    interact(batch)

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: a line longer than this is shown in part
-_WIDTH = 100
+from scurry.common.text_width import width_of
+
+#: a line longer than this is shown in part, so that it fits a terminal of 80 columns
+_WIDTH = 76
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +75,9 @@ class Span:
         before, marked = self.start - begin, min(self.end, begin + len(line)) - self.start
         cut = max(0, before - _WIDTH // 2)
         shown = line[cut : cut + _WIDTH]
-        carets = max(1, min(marked, len(shown) - (before - cut)))
-        pad = "".join("\t" if c == "\t" else " " for c in shown[: before - cut])
-        return f"  {shown}\n  {pad}{'^' * carets}"
+        ahead, under = shown[: before - cut], shown[before - cut :][: max(0, marked)]
+        pad = "".join("\t" if sign == "\t" else " " * width_of(sign) for sign in ahead)
+        return f"  {shown}\n  {pad}{'^' * max(1, width_of(under))}"
 
 
 #: the span of what nobody wrote

@@ -10,6 +10,7 @@ from scurry.plan import relational as nodes
 from scurry.plan.node import Node
 from scurry.runtime.operator import Operator
 from scurry.runtime.relational.append_join import AppendJoinOperator
+from scurry.runtime.relational.async_lookup_join import AsyncLookupJoinOperator
 from scurry.runtime.relational.calc import (
     CalcOperator,
     DropUpdateBeforeOperator,
@@ -114,7 +115,14 @@ _OPERATORS: dict[type[nodes.Relational], tuple[type[Operator], Arguments]] = {
         TableAggregateOperator,
         _keyed("call", "retracting", "update_before"),
     ),
-    nodes.LookupJoin: (LookupJoinOperator, _with("lookup", "keys", "left", "condition")),
+    nodes.LookupJoin: (
+        LookupJoinOperator,
+        _with("lookup", "keys", "left", "condition", "settings"),
+    ),
+    nodes.AsyncLookupJoin: (
+        AsyncLookupJoinOperator,
+        _with("lookup", "keys", "left", "condition", "settings"),
+    ),
     nodes.FinalRows: (FinalRowsOperator, _keyed("order")),
     nodes.DropUpdateBefore: (DropUpdateBeforeOperator, _with()),
     nodes.StreamColumns: (StreamColumnsOperator, _with("places")),

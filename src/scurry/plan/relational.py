@@ -31,6 +31,7 @@ from scurry.functions.aggregate_calls import (
     TableCall,
     Unnest,
 )
+from scurry.functions.lookups import LookupSettings
 from scurry.plan.nodes import KeyBy, Operator
 
 
@@ -384,6 +385,13 @@ class LookupJoin(Relational):
     keys: tuple[Any, ...] = field(default=())
     left: bool = False
     condition: Any = None
+    settings: LookupSettings = field(default_factory=LookupSettings)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AsyncLookupJoin(LookupJoin):
+    """The same with a call for each key, many of them at a time; ``lookup`` is an
+    :class:`~scurry.functions.lookups.AwaitedLookup`."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

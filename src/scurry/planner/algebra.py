@@ -220,11 +220,13 @@ class Join(Pair):
 
 @dataclass(frozen=True)
 class TemporalJoin(Pair):
-    """``FOR SYSTEM_TIME AS OF``: ``time`` is the column of the left side that says when."""
+    """``FOR SYSTEM_TIME AS OF``: ``time`` is the column of the left side that says when, ``hint``
+    what a LOOKUP hint says: fields of LookupSettings."""
 
     kind: str
     time: int
     condition: Expression | None = None
+    hint: tuple[tuple[str, Any], ...] = ()
 
     @cached_property
     def columns(self) -> Columns:

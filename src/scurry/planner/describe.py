@@ -185,6 +185,16 @@ def _keyed_join(node: Any) -> str:
     return f"joinType=[{node.kind}], on=[{on}]{rest}"
 
 
+def _lookup(node: physical.LookupJoin) -> str:
+    keys = ", ".join(show(key, node.input.columns) for key in node.keys)
+    rest = ""
+    if node.condition is not None:
+        rest = f", where=[{show(node.condition, (*node.input.columns, *node.found))}]"
+    if node.hint:
+        rest += f", hint=[{', '.join(f'{name}={value}' for name, value in node.hint)}]"
+    return f"table=[{node.table}], joinType=[{node.kind}], lookup=[{keys}]{rest}"
+
+
 _WRITERS: dict[type[Node], Callable[[Any], str]] = {
     algebra.Scan: _scan,
     algebra.Values: _values,
@@ -209,4 +219,5 @@ _WRITERS: dict[type[Node], Callable[[Any], str]] = {
     physical.IntervalJoin: _keyed_join,
     physical.VersionedJoin: _keyed_join,
     physical.WindowJoin: _keyed_join,
+    physical.LookupJoin: _lookup,
 }

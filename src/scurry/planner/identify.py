@@ -16,7 +16,7 @@ from scurry.functions.udfs.wrappers import UserDefinedFunctionWrapper
 from scurry.planner.algebra import Node, Scan
 
 #: what stands for something else than what is computed
-_LEFT_OUT = ("span", "lookup")
+_LEFT_OUT = ("span", "lookup", "hint")
 
 
 def identity(node: Node) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -26,6 +27,7 @@ from scurry.functions.aggregate_calls import (
     Unnest,
 )
 from scurry.functions.expressions import Expression, InputRef, SessionExpression
+from scurry.functions.lookups import AwaitedLookup
 from scurry.functions.udfs import AggregateFunction
 from scurry.functions.udfs.wrappers import UserDefinedFunctionWrapper
 from scurry.plan import relational as plan
@@ -395,13 +397,24 @@ class Lowering:
         )
 
     def _lookup_join(self, node: physical.LookupJoin, before: bool) -> PlanNode:
-        return plan.LookupJoin(
+        settings = replace(self._options.lookups, **dict(node.hint))
+        awaiting = settings.asynchronous
+        if not isinstance(node.lookup, AwaitedLookup):
+            awaiting = False
+        elif awaiting is None:
+            awaiting = node.lookup.prefers_awaiting
+        source = self.lower(node.input)
+        if source.changelog is not ChangelogMode.INSERT_ONLY:
+            # a row must not overtake the one that it takes back
+            settings = replace(settings, ordered=True)
+        return (plan.AsyncLookupJoin if awaiting else plan.LookupJoin)(
             **self._common(node, before),
-            inputs=(self.lower(node.input),),
+            inputs=(source,),
             lookup=node.lookup,
             keys=tuple(map(self._session, node.keys)),
             left=node.kind == "left",
             condition=self._condition(node.condition),
+            settings=settings,
         )
 
 

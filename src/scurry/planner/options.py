@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from scurry.functions.expressions import AsyncSettings
+from scurry.functions.lookups import LookupSettings
 
 
 @dataclass(frozen=True)
@@ -13,7 +14,8 @@ class PlannerOptions:
     ``table.exec.mini-batch.enabled``; ``idle_ms`` is ``table.exec.source.idle-timeout``, None if
     sources never count as idle. ``zone`` is ``table.local-time-zone``; ``query_start`` is the time
     of CURRENT_TIMESTAMP in batch mode, in ms since 1970; ``asynchronous`` is how functions that are
-    awaited are called (``table.exec.async-scalar``)."""
+    awaited are called (``table.exec.async-scalar``), ``lookups`` how rows are looked up
+    (``table.exec.async-lookup``)."""
 
     retention_ms: int = 0
     mini_batch: bool = False
@@ -22,3 +24,4 @@ class PlannerOptions:
     database: str = "default_database"
     query_start: int | None = None
     asynchronous: AsyncSettings = field(default_factory=AsyncSettings)
+    lookups: LookupSettings = field(default_factory=LookupSettings)

@@ -145,6 +145,8 @@ class LookupJoin(Single):
     found: Columns
     kind: str
     condition: Expression | None = None
+    #: what a LOOKUP hint says: fields of LookupSettings
+    hint: tuple[tuple[str, Any], ...] = ()
 
     @cached_property
     def columns(self) -> Columns:

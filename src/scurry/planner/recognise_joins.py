@@ -273,7 +273,7 @@ def _lookup(node: TemporalJoin) -> Node:
         raise refuse("temporal-processing-time", node.span)
     return physical.LookupJoin(
         node.left, scan.table.name, found, tuple(chosen), scan.columns, node.kind, all_of(rest),
-        span=node.span,
+        node.hint, span=node.span,
     )  # fmt: skip
 
 

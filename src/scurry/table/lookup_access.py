@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,10 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 from scurry.common.errors import JobError
+from scurry.connectors.lookup.cache import UNKNOWN, KeptAnswers
+from scurry.connectors.lookup.postgres_rows import CacheSettings, PostgresRows
 from scurry.connectors.postgres.connection import driver, server_of
+from scurry.functions.lookups import AwaitedLookup
 from scurry.table.factories.contract import TableContext
 from scurry.table.factories.jdbc import (
     LOOKUP_ACCESS,
+    LOOKUP_ASYNC,
     LOOKUP_CACHE,
     LOOKUP_MISSING,
     LOOKUP_RETRIES,
@@ -35,53 +38,58 @@ def make_lookup(
     if context.options.get("connector") != "jdbc":
         return None
     columns = ", ".join(quoted_table(name.replace(".", "\0")).replace("\0", ".") for name in names)
-    query = f"SELECT {columns} FROM {quoted_table(table_of(context))}"
-    cached = context.read(LOOKUP_CACHE) == "PARTIAL"
-    ttl = context.read(LOOKUP_TTL) or context.read(LOOKUP_ACCESS)
     return PostgresRowLookup(
         dsn_of(context),
-        query,
-        keys,
+        columns,
+        quoted_table(table_of(context)),
+        tuple(map(quoted_table, keys)),
         schema,
-        cache_rows=context.read(LOOKUP_ROWS) if cached else 0,
-        cache_ms=ttl,
-        cache_missing=context.read(LOOKUP_MISSING),
+        _cache(context),
         retries=context.read(LOOKUP_RETRIES),
+        awaiting=context.read(LOOKUP_ASYNC),
     )
 
 
-class PostgresRowLookup:
+def _cache(context: TableContext) -> CacheSettings:
+    if context.read(LOOKUP_CACHE) != "PARTIAL":
+        return CacheSettings()
+    return CacheSettings(
+        context.read(LOOKUP_ROWS),
+        context.read(LOOKUP_TTL),
+        context.read(LOOKUP_ACCESS),
+        context.read(LOOKUP_MISSING),
+    )
+
+
+class PostgresRowLookup(AwaitedLookup):
     """Finds the rows of a table whose key columns have given values: one query for all distinct
-    keys of a batch, with a cache in front if there is one."""
+    keys of a batch, or one for each key, with a cache in front if there is one."""
 
     def __init__(
         self,
         dsn: str,
-        query: str,
+        columns: str,
+        table: str,
         keys: tuple[str, ...],
         schema: pa.Schema,
-        *,
-        cache_rows: int = 0,
-        cache_ms: int | None = None,
-        cache_missing: bool = True,
+        cache: CacheSettings,
         retries: int = 3,
+        awaiting: bool = False,
     ) -> None:
         self._dsn = dsn
-        self._query = query
+        self._columns = columns
+        self._table = table
         self._keys = keys
         self._schema = schema
-        self._most = cache_rows
-        self._ttl = None if cache_ms is None else cache_ms / 1000
-        self._missing = cache_missing
+        self._cache = cache
         self._retries = retries
-        self._cache: OrderedDict[tuple[Any, ...], tuple[float, list[Any]]] = OrderedDict()
+        self.prefers_awaiting = awaiting
+        self._kept: KeptAnswers
         self._connection: Any = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_cache": OrderedDict(), "_connection": None}
 
     def open(self, context: Any) -> None:
         """Called in the worker before the first batch."""
+        self._kept = self._cache.answers()
 
     def close(self) -> None:
         """Called in the worker after the last batch."""
@@ -89,52 +97,48 @@ class PostgresRowLookup:
             self._connection.close()
             self._connection = None
 
-    def lookup(self, keys: pa.RecordBatch) -> tuple[pa.RecordBatch, np.ndarray[Any, Any]]:
-        """The rows found, and for each the number of the key it was found for; a key that holds a
-        NULL finds nothing."""
-        wanted = list(zip(*(column.to_pylist() for column in keys.columns), strict=True))
-        known = self._known({key for key in wanted if None not in key})
-        rows: list[Any] = []
-        places: list[int] = []
-        for place, key in enumerate(wanted):
-            for row in known.get(key, ()):
-                rows.append(row)
-                places.append(place)
+    def awaited(self) -> PostgresRows:
+        where = " AND ".join(f"{key} = %s" for key in self._keys)
+        query = f"SELECT {self._columns} FROM {self._table} WHERE {where}"
+        return PostgresRows(self._dsn, query, self._cache, self._retries)
+
+    def columns_of(self, rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
         lists = list(zip(*rows, strict=True)) or [()] * len(self._schema)
         arrays = [
             pa.array(values, field.type) for values, field in zip(lists, self._schema, strict=True)
         ]
-        found = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
-        return found, np.array(places, dtype=np.int64)
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+    def lookup(self, keys: pa.RecordBatch) -> tuple[pa.RecordBatch, np.ndarray[Any, Any]]:
+        """The rows found, and for each the number of the key it was found for."""
+        wanted = list(zip(*(column.to_pylist() for column in keys.columns), strict=True))
+        known = self._known(set(wanted))
+        rows: list[Any] = []
+        places: list[int] = []
+        for place, key in enumerate(wanted):
+            rows += known[key]
+            places += [place] * len(known[key])
+        return self.columns_of(rows), np.array(places, dtype=np.int64)
 
     def _known(self, keys: set[tuple[Any, ...]]) -> dict[tuple[Any, ...], list[Any]]:
-        now = time.monotonic()
-        known: dict[tuple[Any, ...], list[Any]] = {}
-        for key in keys:
-            kept = self._cache.get(key)
-            if kept is not None and (self._ttl is None or now - kept[0] < self._ttl):
-                self._cache.move_to_end(key)
-                known[key] = kept[1]
-        missing = [key for key in keys if key not in known]
+        known = {key: self._kept.get(key) for key in keys}
+        missing = [key for key, rows in known.items() if rows is UNKNOWN]
         for key, rows in self._asked(missing).items():
             known[key] = rows
-            if self._most and (rows or self._missing):
-                self._cache[key] = (now, rows)
-        while len(self._cache) > self._most:
-            self._cache.popitem(last=False)
+            self._kept.keep(key, rows)
         return known
 
     def _asked(self, keys: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], list[Any]]:
         found: dict[tuple[Any, ...], list[Any]] = {key: [] for key in keys}
         if not keys:
             return found
-        names = [quoted_table(name) for name in self._keys]
-        one = f"({', '.join(['%s'] * len(names))})"
-        query = f"{self._query} WHERE ({', '.join(names)}) IN ({', '.join([one] * len(keys))})"
-        head, _, tail = query.partition(" FROM ")
-        rows = self._rows(f"{head}, {', '.join(names)} FROM {tail}", [v for k in keys for v in k])
+        names, one = ", ".join(self._keys), f"({', '.join(['%s'] * len(self._keys))})"
+        query = (
+            f"SELECT {self._columns}, {names} FROM {self._table} "
+            f"WHERE ({names}) IN ({', '.join([one] * len(keys))})"
+        )
         width = len(self._schema)
-        for row in rows:
+        for row in self._rows(query, [value for key in keys for value in key]):
             found.setdefault(tuple(row[width:]), []).append(tuple(row[:width]))
         return found
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from scurry.common.configuration import Configuration
 from scurry.common.options import tables
 from scurry.functions.expressions import AsyncSettings
+from scurry.functions.lookups import LookupSettings
 from scurry.planner.options import PlannerOptions
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def options_of(environment: TableEnvironment) -> PlannerOptions:
         database=environment.get_current_database() or "",
         query_start=None if environment.streaming else int(time.time() * 1000),
         asynchronous=_asynchronous(configuration),
+        lookups=_lookups(configuration),
     )
 
 
@@ -38,4 +40,12 @@ def _asynchronous(configuration: Configuration) -> AsyncSettings:
         tables.ASYNC_TIMEOUT.read(configuration),
         tables.ASYNC_ATTEMPTS.read(configuration) if again else 1,
         tables.ASYNC_DELAY.read(configuration),
+    )
+
+
+def _lookups(configuration: Configuration) -> LookupSettings:
+    return LookupSettings(
+        ordered=tables.LOOKUP_MODE.read(configuration) == "ORDERED",
+        capacity=tables.LOOKUP_CAPACITY.read(configuration),
+        timeout_ms=tables.LOOKUP_TIMEOUT.read(configuration),
     )

@@ -84,11 +84,12 @@ class TableResult:
         return TableResult(ResultKind.SUCCESS, schema, [Row(result="OK")])
 
     @staticmethod
-    def of_rows(schema: ResolvedSchema, rows: Iterable[Any]) -> TableResult:
-        """A result that is there already."""
+    def of_rows(schema: ResolvedSchema, rows: Iterable[Any], zone: str = "UTC") -> TableResult:
+        """A result that is there already; times are printed as they are in ``zone``."""
         names = tuple(schema.get_column_names())
         made = Row.from_tuples(names, [tuple(row) for row in rows])
-        return TableResult(ResultKind.SUCCESS_WITH_CONTENT, schema, made)
+        tableau = Tableau(schema, streaming=False, zone=zone)
+        return TableResult(ResultKind.SUCCESS_WITH_CONTENT, schema, made, tableau=tableau)
 
     @staticmethod
     def of_text(text: str) -> TableResult:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ from scurry.common.data_types import (
     TimeType,
     TinyIntType,
 )
+from scurry.common.text_width import width_of
 from scurry.common.types import Row
 from scurry.table.catalog.resolved_schema import ResolvedSchema
 from scurry.table.texts import sql_text
@@ -126,11 +126,6 @@ def _rule(widths: Sequence[int]) -> str:
 
 def _count(rows: int) -> str:
     return f"{rows} row{'' if rows == 1 else 's'} in set"
-
-
-def width_of(text: str) -> int:
-    """How many places a text takes up: wide characters take two."""
-    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
 def _cut(text: str, width: int) -> str:

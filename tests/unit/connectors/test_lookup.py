@@ -14,6 +14,7 @@ import pytest
 from scurry.common.errors import FunctionError, ProgramError
 from scurry.common.time import Time
 from scurry.connectors.lookup import AsyncHttpLookup, AsyncPostgresLookup, LookupCache
+from scurry.connectors.lookup.cache import UNKNOWN, KeptAnswers
 from scurry.connectors.lookup.http import is_passing
 from scurry.datastream import AsyncDataStream, AsyncRetryStrategy, StreamExecutionEnvironment
 from scurry.testing import ListSink, collect_local
@@ -230,3 +231,17 @@ def test_mistakes_are_told_at_once() -> None:
         AsyncHttpLookup("http://host/{key}", lambda value: value, cache_size=-1)
     with pytest.raises(ProgramError, match="pool_size of a look-up must be 1 at least, got 0"):
         AsyncPostgresLookup("postgresql://h/d", "SELECT 1", lambda value: value, pool_size=0)
+
+
+def test_kept_answers_go_when_they_are_old_or_unused() -> None:
+    now = [0.0]
+    kept = KeptAnswers(3, 10_000, 0, idle_ms=4_000, clock=lambda: now[0])
+    for key in ("used", "unused"):
+        kept.keep(key, [1])
+    kept.keep("nothing", [])
+    assert kept.get("nothing") is UNKNOWN
+    for now[0] in (3.0, 6.0, 9.0):
+        assert kept.get("used") == [1]
+    assert kept.get("unused") is UNKNOWN
+    now[0] = 10.0
+    assert kept.get("used") is UNKNOWN

@@ -93,8 +93,8 @@ _KEYS = {
         secret-store.kind
     """,
     "table.exec.": """
-        async-lookup.buffer-capacity async-lookup.key-ordered-enabled async-lookup.output-mode
-        async-lookup.timeout async-ml-predict.max-concurrent-operations async-ml-predict.output-mode
+        async-lookup.key-ordered-enabled
+        async-ml-predict.max-concurrent-operations async-ml-predict.output-mode
         async-ml-predict.timeout async-scalar.buffer-capacity async-state.enabled
         async-table.max-concurrent-operations
         async-table.max-retries async-table.retry-delay async-table.retry-strategy

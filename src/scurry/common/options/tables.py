@@ -147,3 +147,25 @@ ASYNC_ATTEMPTS: Option[int] = Option(
     "How often such a call is made before the query fails.",
     least=1,
 )
+LOOKUP_MODE: Option[str] = Option(
+    "table.exec.async-lookup.output-mode",
+    "enum",
+    "ORDERED",
+    "Whether rows of an asynchronous lookup join keep their order, or may overtake each other "
+    "between two watermarks; rows that updates take back are never overtaken.",
+    choices=("ORDERED", "ALLOW_UNORDERED"),
+)
+LOOKUP_CAPACITY: Option[int] = Option(
+    "table.exec.async-lookup.buffer-capacity",
+    "integer",
+    100,
+    "How many calls of an asynchronous lookup join are under way at the same time, in each task.",
+    least=1,
+)
+LOOKUP_TIMEOUT: Option[int] = Option(
+    "table.exec.async-lookup.timeout",
+    "duration",
+    180_000,
+    "How long an asynchronous lookup may take, all attempts included, before the query fails.",
+    least=1,
+)

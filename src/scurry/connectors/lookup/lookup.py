@@ -64,12 +64,16 @@ class AsyncLookup(AsyncFunction):
 
     async def open(self, runtime_context: RuntimeContext) -> None:  # type: ignore[override]
         """Connect, with an empty cache."""
-        self._cache = LookupCache(self._cache_size, self._ttl_ms, self._missing_ttl_ms)
+        self._cache = self.new_cache()
         group = runtime_context.get_metrics_group().add_group("lookup")
         group.gauge("hits", lambda: self._cache.hits)
         group.gauge("misses", lambda: self._cache.misses)
         group.gauge("cached", lambda: len(self._cache))
         await self.connect()
+
+    def new_cache(self) -> LookupCache:
+        """An empty cache, for one instance."""
+        return LookupCache(self._cache_size, self._ttl_ms, self._missing_ttl_ms)
 
     async def close(self) -> None:  # type: ignore[override]
         """Disconnect."""

@@ -1,7 +1,7 @@
 """Hints of a SELECT: ``/*+ STATE_TTL('orders' = '1d') */``.
 
 Hints that choose between ways to join are accepted and change nothing: there is one way to join two
-streams. LOOKUP says how a connector looks rows up; connectors have options for that.
+streams. ``LOOKUP('table' = 'users', 'async' = 'true')`` says how rows of a table are looked up.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from scurry.sql import ast
 
 #: hints that say how to compute what is computed in one way only
 _WITHOUT_EFFECT = (
-    "BROADCAST", "SHUFFLE_HASH", "SHUFFLE_MERGE", "NEST_LOOP", "LOOKUP", "MULTI_JOIN", "EARLY_FIRE",
+    "BROADCAST", "SHUFFLE_HASH", "SHUFFLE_MERGE", "NEST_LOOP", "MULTI_JOIN", "EARLY_FIRE",
 )  # fmt: skip
-_KNOWN = ("STATE_TTL", *_WITHOUT_EFFECT)
+_KNOWN = ("STATE_TTL", "LOOKUP", *_WITHOUT_EFFECT)
 
 
 def state_ttl(hints: tuple[ast.Hint, ...]) -> dict[str, int]:

@@ -23,6 +23,7 @@ from scurry.planner.algebra import (
     Values,
 )
 from scurry.planner.bind.expressions import ExpressionBinder, conjunction
+from scurry.planner.bind.lookup_hints import LookupCalls
 from scurry.planner.bind.scope import Named, Scope
 from scurry.planner.bind.tables import bind_table, renamed
 from scurry.planner.bind.window_tables import WINDOW_FUNCTIONS, bind_window_table
@@ -58,6 +59,8 @@ class RelationBinder:
     ) -> None:
         #: how long state of tables is kept, by their aliases
         self.ttl: dict[str, int] = {}
+        #: what LOOKUP hints say, by the tables' names or aliases, until they are found
+        self.lookups: dict[str, tuple[ast.Hint, LookupCalls]] = {}
         self.catalog = catalog
         self._query = query
         self._named = named
@@ -258,8 +261,18 @@ class RelationBinder:
         scope = left.scope.beside(bound.scope)
         condition, scope = self._condition(node, left, bound, scope)
         kind = _KINDS[node.kind]
-        joined = TemporalJoin(left.node, bound.node, kind, time.index, condition, span=right.span)
+        joined = TemporalJoin(
+            left.node, bound.node, kind, time.index, condition,
+            self._calls(named.name, right.name.parts[-1].name), span=right.span,
+        )  # fmt: skip
         return Bound(joined, _nullable(scope, joined))
+
+    def _calls(self, *names: str) -> LookupCalls:
+        """What a hint says about a table that has these names."""
+        for name in names:
+            if name in self.lookups:
+                return self.lookups.pop(name)[1]
+        return ()
 
 
 _KINDS = {

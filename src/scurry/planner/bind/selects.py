@@ -13,6 +13,7 @@ from scurry.planner.bind.calls import CallBinder
 from scurry.planner.bind.expressions import ExpressionBinder
 from scurry.planner.bind.grouping import bind_grouping
 from scurry.planner.bind.hints import state_ttl
+from scurry.planner.bind.lookup_hints import lookup_calls
 from scurry.planner.bind.over import OverCalls
 from scurry.planner.bind.relations import ONE_ROW, Bound, RelationBinder
 from scurry.planner.bind.scope import Scope, field_of
@@ -46,9 +47,13 @@ class SelectBinder:
         self._catalog = catalog
         self._query = query
         relations.ttl = self._ttl = state_ttl(node.hints)
+        relations.lookups = lookup_calls(node.hints)
         bound = Bound(ONE_ROW, Scope(outer=outer))
         if node.source is not None:
             bound = relations.bind(node.source, outer)
+        for name, (hint, _) in relations.lookups.items():
+            message = f"LOOKUP names {name!r}, which no lookup join of this SELECT reads"
+            raise SqlValidationError(message, hint.span)
         self._source, self._scope = bound.node, bound.scope
         self._aggregates: Aggregates | None = None
         self._over = OverCalls(node.windows)

@@ -2,96 +2,51 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
+import sys
 from pathlib import Path
 from typing import Any
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.completion import Completer, Completion
-from prompt_toolkit.document import Document
-from prompt_toolkit.history import FileHistory
+from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings
-from prompt_toolkit.lexers import Lexer
+from prompt_toolkit.patch_stdout import patch_stdout
 
-from scurry.common.errors import ScurryError
 from scurry.common.options import tables
-from scurry.functions.builtin import BUILT_INS
-from scurry.sql.keywords import RESERVED
-from scurry.table.client.live import show_changelog, show_live
-from scurry.table.client.session import ClientSession, is_complete
-from scurry.table.table_environment import TableEnvironment
+from scurry.table.client.colours import SqlColours
+from scurry.table.client.completion import SqlCompleter
+from scurry.table.client.live_rows import LiveChanges, LiveRows, LiveTable
+from scurry.table.client.live_view import LiveView
+from scurry.table.client.session import ClientSession, cancel, is_complete
 from scurry.table.table_result import TableResult
 
-__all__ = ["SqlColours", "SqlCompleter", "run_prompt"]
+__all__ = ["interact"]
 
-HISTORY = Path.home() / ".scurry_sql_history"
-_FUNCTIONS = frozenset(entry.name for entry in BUILT_INS if entry.name.isidentifier())
+WELCOME = "Scurry SQL. HELP; tells what there is, QUIT; leaves."
+PROMPT = "scurry> "
 
 
-class SqlCompleter(Completer):
-    """Completes keywords, functions, tables, and the columns of tables that were named already."""
-
-    def __init__(self, environment: TableEnvironment) -> None:
-        self._environment = environment
-
-    def get_completions(self, document: Document, complete_event: Any) -> Iterable[Completion]:
-        """What the word before the cursor can become."""
-        word = document.get_word_before_cursor(WORD=False)
-        if not word.strip():
-            return
-        for name in self.candidates(document.text, word):
-            yield Completion(name, start_position=-len(word))
-
-    def candidates(self, text: str, word: str) -> list[str]:
-        """Names that begin with ``word``: columns first, then tables, functions, keywords."""
-        tables_there = self._environment.list_tables()
-        named = [name for name in tables_there if name in text]
-        found = [column for name in named for column in self._columns(name)]
-        found += [*tables_there, *self._environment.list_user_defined_functions()]
-        found += [*sorted(_FUNCTIONS), *sorted(RESERVED)]
-        start = word.lower()
-        return list(dict.fromkeys(name for name in found if name.lower().startswith(start)))
-
-    def _columns(self, table: str) -> list[str]:
+def interact(batch: bool = False) -> None:
+    """Read and execute statements until somebody leaves; then end what still runs."""
+    session = ClientSession(sys.stdout, show, batch=batch, patient=True)
+    prompt = make_prompt(session)
+    session.say(WELCOME)
+    while not session.ended:
+        session.tell_of_failures()
         try:
-            return self._environment.from_path(f"`{table}`").get_schema().get_field_names()
-        except ScurryError:
-            return []
+            # what jobs print in the meantime goes above the prompt
+            with patch_stdout(raw=True):
+                text = prompt.prompt(PROMPT)
+        except KeyboardInterrupt:
+            continue
+        except EOFError:
+            break
+        session.run_input(text)
+    session.stop_jobs()
 
 
-class SqlColours(Lexer):
-    """Colours keywords, functions, texts, numbers and comments of each line."""
-
-    def lex_document(self, document: Document) -> Callable[[int], Any]:
-        lines = document.lines
-
-        def line(number: int) -> list[tuple[str, str]]:
-            return coloured(lines[number]) if number < len(lines) else []
-
-        return line
-
-
-def coloured(line: str) -> list[tuple[str, str]]:
-    """A line in pieces, each with its style."""
-    pieces = re.findall(r"--.*|'(?:[^']|'')*'?|`[^`]*`?|\d+(?:\.\d+)?|\w+|\s+|.", line)
-    return [(_style(piece), piece) for piece in pieces]
-
-
-def _style(piece: str) -> str:
-    if piece.startswith("--"):
-        return "ansibrightblack"
-    if piece.startswith("'"):
-        return "ansigreen"
-    if piece[:1].isdigit():
-        return "ansicyan"
-    if piece.upper() in RESERVED:
-        return "ansiblue bold"
-    return "ansimagenta" if piece.upper() in _FUNCTIONS else ""
-
-
-def run_prompt(session: ClientSession, write: Callable[[str], None]) -> None:
-    """Read and execute until somebody leaves."""
+def make_prompt(session: ClientSession) -> PromptSession[str]:
+    """What reads statements: Enter ends one that is complete, and otherwise begins a line."""
     keys = KeyBindings()
 
     @keys.add("enter")
@@ -102,33 +57,53 @@ def run_prompt(session: ClientSession, write: Callable[[str], None]) -> None:
         else:
             buffer.insert_text("\n")
 
-    prompt: PromptSession[str] = PromptSession(
-        history=FileHistory(str(HISTORY)),
+    return PromptSession(
+        history=history(),
         completer=SqlCompleter(session.environment),
+        complete_in_thread=True,
+        auto_suggest=AutoSuggestFromHistory(),
         lexer=SqlColours(),
         multiline=True,
         key_bindings=keys,
-        prompt_continuation="     > ",
+        prompt_continuation="> ".rjust(len(PROMPT)),
     )
-    write("Scurry SQL. HELP; tells what there is, QUIT; leaves.")
-    while not session.ended:
-        try:
-            session.run_input(prompt.prompt("scurry> "))
-        except KeyboardInterrupt:
-            continue
-        except EOFError:
-            break
 
 
-def viewer(session: Callable[[], ClientSession], write: Callable[[str], None]) -> Any:
-    """Shows results of queries as the session's settings say."""
+def history() -> History:
+    """What was typed before, kept in the user's directory if that can be written to."""
+    path = Path.home() / ".scurry_sql_history"
+    try:
+        path.touch(mode=0o600)
+    except OSError:
+        return InMemoryHistory()
+    return FileHistory(str(path))
 
-    def view(result: TableResult) -> None:
-        current = session()
-        if current.result_mode() == "TABLE":
-            configuration = current.environment.get_config().get_configuration()
-            write(show_live(result, tables.MAX_TABLE_ROWS.read(configuration)))
-        else:
-            show_changelog(result, write)
 
-    return view
+def show(session: ClientSession, result: TableResult, text: str) -> None:
+    """Show the result of a query as the session's settings say."""
+    if session.result_mode() == "TABLEAU":
+        session.print_result(result)
+        return
+    rows = live_rows(session, result)
+    view = LiveView(text, rows)
+    view.run(result)
+    if view.failure is not None:
+        raise view.failure
+    if not view.complete:
+        session.say("Ending the query.")
+        cancel(result)
+    session.say(f"{len(rows)} rows after {rows.changes} changes.")
+
+
+def live_rows(session: ClientSession, result: TableResult) -> LiveRows:
+    """The rows of a result that a view shows, by the session's settings."""
+    config = session.environment.get_config()
+    configuration, schema = config.get_configuration(), result.get_resolved_schema()
+    kind = LiveChanges if session.result_mode() == "CHANGELOG" else LiveTable
+    return kind(
+        schema.get_column_names(),
+        schema.get_column_data_types(),
+        most=tables.MAX_TABLE_ROWS.read(configuration),
+        widest=tables.MAX_COLUMN_WIDTH.read(configuration),
+        zone=config.get_local_timezone(),
+    )

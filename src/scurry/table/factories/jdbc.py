@@ -74,10 +74,17 @@ LOOKUP_ACCESS: Option[int | None] = Option(
     "lookup.partial-cache.expire-after-access",
     "duration",
     None,
-    "Taken as the same as expire-after-write.",
+    "How long a row is kept after it was used last.",
 )
 LOOKUP_MISSING: Option[bool] = Option(
     "lookup.partial-cache.cache-missing-key", "boolean", True, "Whether it is kept that none is."
+)
+LOOKUP_ASYNC: Option[bool] = Option(
+    "lookup.async",
+    "boolean",
+    False,
+    "Whether each key is asked for by a query of its own, many at a time; otherwise all keys of a "
+    "micro-batch are asked for by one.",
 )
 LOOKUP_RETRIES: Option[int] = Option(
     "lookup.max-retries", "integer", 3, "How often a lookup that failed is tried again.", least=0
@@ -97,6 +104,7 @@ class JdbcFactory(ConnectorFactory):
             _PASSWORD,
             _COLUMN,
             SINK_PARALLELISM,
+            LOOKUP_ASYNC,
             LOOKUP_CACHE,
             LOOKUP_ROWS,
             LOOKUP_TTL,

@@ -15,11 +15,14 @@ __all__ = ["filtered", "listing", "of_text"]
 
 
 def listing(
-    names: Sequence[str], rows: Iterable[Sequence[Any]], types: Sequence[DataType] | None = None
+    names: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    types: Sequence[DataType] | None = None,
+    zone: str = "UTC",
 ) -> TableResult:
-    """Rows of texts, or of other types."""
+    """Rows of texts, or of other types; times are printed as they are in ``zone``."""
     schema = ResolvedSchema.physical(names, types or [DataTypes.STRING()] * len(names))
-    return TableResult.of_rows(schema, rows)
+    return TableResult.of_rows(schema, rows, zone)
 
 
 def of_text(text: str) -> TableResult:

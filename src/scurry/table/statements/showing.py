@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from scurry.common.data_types import DataType, DataTypes
@@ -12,6 +13,7 @@ from scurry.sql import ast
 from scurry.table.catalog.names import quoted
 from scurry.table.catalog.objects import CatalogTable, CatalogView
 from scurry.table.catalogs import FoundTable
+from scurry.table.jobs import StartedJob
 from scurry.table.schema import UnresolvedColumn, UnresolvedPhysicalColumn
 from scurry.table.session_catalog import InlineView
 from scurry.table.statements.alterations import partition_spec
@@ -166,17 +168,22 @@ def _create_catalog(environment: TableEnvironment, statement: ast.Show) -> Table
 
 
 def _jobs(environment: TableEnvironment, statement: ast.Show) -> TableResult:
+    return _job_rows(environment, environment.jobs.started)
+
+
+def _job_rows(environment: TableEnvironment, jobs: Iterable[StartedJob]) -> TableResult:
     rows = [
         (
             str(job.client.get_job_id()),
             job.name,
             job.client.get_job_status().result().name,
-            job.started_ms,
+            datetime.fromtimestamp(job.started_ms / 1000, UTC),
         )
-        for job in environment.jobs.started
+        for job in jobs
     ]
-    types = [*[DataTypes.STRING()] * 3, DataTypes.BIGINT()]
-    return listing(["job id", "job name", "status", "start time"], rows, types)
+    types = [*[DataTypes.STRING()] * 3, DataTypes.TIMESTAMP_LTZ(3)]
+    zone = environment.get_config().get_local_timezone()
+    return listing(["job id", "job name", "status", "start time"], rows, types, zone)
 
 
 def _nothing(column: str) -> Shows:
@@ -255,10 +262,7 @@ def _describe_job(environment: TableEnvironment, statement: ast.Describe) -> Tab
     wanted = statement.name.names[-1]
     for job in environment.jobs.started:
         if str(job.client.get_job_id()) == wanted:
-            status = job.client.get_job_status().result().name
-            rows = [(wanted, job.name, status, job.started_ms)]
-            types = [*[DataTypes.STRING()] * 3, DataTypes.BIGINT()]
-            return listing(["job id", "job name", "status", "start time"], rows, types)
+            return _job_rows(environment, [job])
     raise ProgramError(located(f"There is no job {wanted!r}", statement.span, "SHOW JOBS."))
 
 
