@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 
 from benchmarks.contenders import _nexmark
@@ -10,17 +11,23 @@ from scurry.table import DataTypes, EnvironmentSettings, TableEnvironment
 from scurry.table.udf import udf
 
 
+def environment(options: argparse.Namespace, name: str) -> TableEnvironment:
+    """An environment with a checkpoint of its own."""
+    settings = Configuration()
+    settings.set_string("parallelism.default", str(options.parallelism))
+    settings.set_string("spark.master", f"local[{options.parallelism}]")
+    settings.set_string("execution.checkpointing.dir", str(options.work / name / "checkpoint"))
+    settings.set_string("scurry.state.local-dir", str(options.work / name / "local"))
+    chosen = EnvironmentSettings.new_instance().in_streaming_mode()
+    return TableEnvironment.create(chosen.with_configuration(settings).build())
+
+
 def main() -> None:
     """Run all queries, each with a checkpoint of its own."""
     options = _nexmark.options()
+    _nexmark.warm_up(environment(options, "warm"))
     for name, text in json.loads(options.queries.read_text()).items():
-        settings = Configuration()
-        settings.set_string("parallelism.default", str(options.parallelism))
-        settings.set_string("spark.master", f"local[{options.parallelism}]")
-        settings.set_string("execution.checkpointing.dir", str(options.work / name / "checkpoint"))
-        settings.set_string("scurry.state.local-dir", str(options.work / name / "local"))
-        environment = EnvironmentSettings.new_instance().in_streaming_mode()
-        tables = TableEnvironment.create(environment.with_configuration(settings).build())
+        tables = environment(options, name)
         function = udf(_nexmark.count_char, result_type=DataTypes.BIGINT())
         tables.create_temporary_system_function("count_char", function)
         _nexmark.declare(tables, options.data, "parquet")

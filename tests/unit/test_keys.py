@@ -23,7 +23,9 @@ from scurry.common.keys import (
     FrozenKey,
     KeySlots,
     canonical,
+    forms_of,
     freeze,
+    hash_forms,
     key_group,
     slot_of_group,
     stable_hash,
@@ -204,3 +206,14 @@ def test_what_cannot_be_a_key_is_named(bad: object) -> None:
 
 def test_nan_is_one_key() -> None:
     assert canonical(float("nan")) == canonical(np.float64("nan"))
+
+
+plain = st.none() | st.booleans() | st.integers() | st.text(max_size=3) | st.binary(max_size=3)
+fields = st.one_of(plain, st.floats(allow_nan=False), st.tuples(plain))
+
+
+@given(st.integers(1, 3).flatmap(lambda n: st.lists(st.tuples(*[fields] * n), min_size=1)))
+def test_tuples_are_formed_and_hashed_all_at_once(keys: list[tuple[object, ...]]) -> None:
+    forms = forms_of(list(keys))
+    assert forms == [canonical(key) for key in keys]
+    assert hash_forms(forms).tolist() == [stable_hash(key) for key in keys]

@@ -103,7 +103,31 @@ def forms_of(keys: list[Any]) -> list[bytes]:
     """:func:`form_of` of many engine keys."""
     if set(map(type, keys)) == {int}:
         return [b"i%d" % key for key in keys]
-    return list(map(form_of, keys))
+    return tuple_forms(keys) or list(map(form_of, keys))
+
+
+def tuple_forms(keys: list[Any]) -> list[bytes] | None:
+    """The canonical forms of tuples of plain values, a field at a time; None for other keys."""
+    if set(map(type, keys)) != {tuple} or len(set(map(len, keys))) != 1 or not keys[0]:
+        return None
+    pieces: list[list[bytes]] = []
+    for field in zip(*keys, strict=True):
+        kinds = set(map(type, field))
+        if kinds == {int}:
+            made = [b"i%d" % value for value in field]
+        elif kinds == {str}:
+            made = [b"s" + value.encode("utf-8", "surrogatepass") for value in field]
+        else:
+            made = [canonical(value) for value in field]
+        pieces.append([b"%d:%b" % (len(piece), piece) for piece in made])
+    return [b"t" + b"".join(parts) for parts in zip(*pieces, strict=True)]
+
+
+def hash_forms(forms: list[bytes]) -> np.ndarray[Any, Any]:
+    """:func:`stable_hash` of the keys that have these forms, none of them a whole number."""
+    low = np.fromiter(map(zlib.crc32, forms), dtype=np.uint64, count=len(forms))
+    high = np.fromiter(map(zlib.adler32, forms), dtype=np.uint64, count=len(forms))
+    return mix_all(low | (high << np.uint64(32)))
 
 
 def _mix(value: int) -> int:

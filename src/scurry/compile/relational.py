@@ -11,6 +11,7 @@ from scurry.plan.node import Node
 from scurry.runtime.operator import Operator
 from scurry.runtime.relational.append_join import AppendJoinOperator
 from scurry.runtime.relational.async_lookup_join import AsyncLookupJoinOperator
+from scurry.runtime.relational.best_rows import LastRowOperator, TopRowOperator
 from scurry.runtime.relational.calc import (
     CalcOperator,
     DropUpdateBeforeOperator,
@@ -18,9 +19,10 @@ from scurry.runtime.relational.calc import (
 )
 from scurry.runtime.relational.correlate import CorrelateOperator
 from scurry.runtime.relational.final_rows import FinalRowsOperator
+from scurry.runtime.relational.first_rows import EarliestRowOperator, FirstRowOperator
 from scurry.runtime.relational.group_aggregate import GroupAggregateOperator
 from scurry.runtime.relational.join import JoinOperator
-from scurry.runtime.relational.last_rows import ChangelogNormalizeOperator, DeduplicateOperator
+from scurry.runtime.relational.last_rows import ChangelogNormalizeOperator
 from scurry.runtime.relational.lookup_join import LookupJoinOperator
 from scurry.runtime.relational.over_aggregate import OverAggregateOperator
 from scurry.runtime.relational.rank import RankOperator
@@ -30,13 +32,16 @@ from scurry.runtime.relational.row_lists import (
     SinkMaterializeOperator,
 )
 from scurry.runtime.relational.session_aggregate import SessionAggregateOperator
+from scurry.runtime.relational.session_partials import SessionPartialsOperator
 from scurry.runtime.relational.streams import StreamColumnsOperator
 from scurry.runtime.relational.table_aggregate import TableAggregateOperator
 from scurry.runtime.relational.temporal_join import TemporalJoinOperator
 from scurry.runtime.relational.temporal_sort import TemporalSortOperator
 from scurry.runtime.relational.time_interval_join import TimeIntervalJoinOperator
+from scurry.runtime.relational.top_rows import TopRowsOperator
 from scurry.runtime.relational.watermarks import WatermarkOperator
 from scurry.runtime.relational.window_aggregate import WindowAggregateOperator
+from scurry.runtime.relational.window_partials import combinable
 from scurry.runtime.relational.window_rows import WindowJoinOperator, WindowRankOperator
 from scurry.runtime.relational.window_table import WindowTableOperator
 
@@ -80,15 +85,6 @@ _OPERATORS: dict[type[nodes.Relational], tuple[type[Operator], Arguments]] = {
         WindowAggregateOperator,
         _keyed("calls", "window_start", "window_end", "properties", "event_time"),
     ),
-    nodes.SessionAggregate: (
-        SessionAggregateOperator,
-        _keyed("calls", "time", "gap", "properties"),
-    ),
-    nodes.Rank: (
-        RankOperator,
-        _keyed("order", "first", "last", "number", "retracting", "update_before"),
-    ),
-    nodes.Deduplicate: (DeduplicateOperator, _keyed("update_before", "keep_last", "time")),
     nodes.ChangelogNormalize: (ChangelogNormalizeOperator, _keyed("update_before")),
     nodes.SinkMaterialize: (SinkMaterializeOperator, _keyed()),
     nodes.SetOperation: (SetOperator, _keyed("kind", "all")),
@@ -133,6 +129,14 @@ def relational_operator(node: Node) -> tuple[type[Operator], Arguments] | None:
     """What runs ``node``, if it is of a relation, and what gives the arguments for that."""
     if isinstance(node, nodes.RegularJoin) and _only_grows(node):
         return AppendJoinOperator, _keyed("condition", "null_equal")
+    if isinstance(node, nodes.Rank):
+        return _rank(node)
+    if isinstance(node, nodes.Deduplicate):
+        return _deduplicate(node)
+    if isinstance(node, nodes.SessionAggregate):
+        kept = _session_rows(node)
+        made = SessionAggregateOperator if kept else SessionPartialsOperator
+        return made, _keyed("calls", "time", "gap", "properties")
     return _OPERATORS.get(type(node)) if isinstance(node, nodes.Relational) else None
 
 
@@ -140,3 +144,28 @@ def _only_grows(node: nodes.RegularJoin) -> bool:
     """Whether a join only ever has more rows: no row goes, none is padded, none expires."""
     modes = {source.changelog for source in node.inputs}
     return node.kind == "inner" and not node.retention_ms and modes == {ChangelogMode.INSERT_ONLY}
+
+
+def _session_rows(node: nodes.SessionAggregate) -> bool:
+    """Whether the rows of sessions have to be kept."""
+    modes = {source.changelog for source in node.inputs}
+    only_come = modes == {ChangelogMode.INSERT_ONLY} and node.time is not None
+    return not (only_come and combinable(node.calls))
+
+
+def _rank(node: nodes.Rank) -> tuple[type[Operator], Arguments]:
+    """Rows that go may let any other row in; where none goes, those beyond the range are let go."""
+    if node.retracting and node.row_key is None:
+        return RankOperator, _keyed("order", "first", "last", "number", "update_before")
+    if (node.first, node.last) == (1, 1) and not node.number and node.row_key is None:
+        return TopRowOperator, _keyed("update_before", "order")
+    names = "order", "first", "last", "number", "row_key", "update_before"
+    return TopRowsOperator, _keyed(*names)
+
+
+def _deduplicate(node: nodes.Deduplicate) -> tuple[type[Operator], Arguments]:
+    if node.keep_last:
+        return LastRowOperator, _keyed("update_before", "time")
+    if node.time is None:
+        return FirstRowOperator, _keyed("update_before")
+    return EarliestRowOperator, _keyed("time")

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 from scurry.common.texts import printer_of
 from scurry.common.type_information import TypeInformation
 from scurry.connectors.seen import SeenBatches
-from scurry.functions.sink import CommitterContext, Sink, SinkWriter, WriterContext
+from scurry.functions.sink import CommitterContext, Records, Sink, SinkWriter, WriterContext
 
 _END = object()
 
@@ -118,6 +118,7 @@ class DiscardingSink(Sink):
     """Takes everything and keeps nothing."""
 
     known_by_uid = False
+    columnar = True
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
         return _DiscardingWriter()
@@ -126,6 +127,9 @@ class DiscardingSink(Sink):
 class _DiscardingWriter(SinkWriter):
     def write(self, rows: list[Any]) -> None:
         pass
+
+    def write_records(self, records: Records, now: int) -> None:
+        """Columns are not made into rows only to be forgotten."""
 
     def prepare(self) -> Any:
         return None

@@ -289,13 +289,16 @@ class WindowJoin(KeyedPair):
 class Rank(Keyed):
     """Top-N: of the rows of each key those whose row number by ``order`` is from ``first`` to
     ``last``. With ``number`` a last column (bigint) has the row number. ``retracting`` says that
-    the input can take rows back or update them. An ORDER BY with LIMIT is a Rank without keys."""
+    the input can take rows back or update them. With ``row_key`` it updates rows only, which these
+    columns identify, and no update puts a row further back. An ORDER BY with LIMIT is a Rank
+    without keys."""
 
     order: tuple[SortKey, ...]
     first: int
     last: int
     number: bool = False
     retracting: bool = False
+    row_key: tuple[int, ...] | None = None
     update_before: bool = True
 
 
@@ -314,7 +317,8 @@ class WindowRank(Keyed):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Deduplicate(Keyed):
     """The first or last row of each key, by the time column ``time``, or by arrival if that is
-    None. The input is insertions only. The first row by arrival is an append stream."""
+    None. The input is insertions only. The first rows are an append stream; by time, a row is sent
+    when the watermark has passed it."""
 
     keep_last: bool
     time: int | None = None

@@ -42,6 +42,7 @@ from scurry.planner.gaps import refuse
 from scurry.planner.identify import identity
 from scurry.planner.need_update_before import Needs
 from scurry.planner.options import PlannerOptions
+from scurry.planner.rank_strategies import row_key_of
 from scurry.planner.time_attributes import is_proctime, is_rowtime
 from scurry.planner.traits import changes_of, keys_of
 
@@ -283,6 +284,7 @@ class Lowering:
             last=node.last,
             number=node.number is not None,
             retracting=not changes_of(node.input).grows,
+            row_key=row_key_of(node.input, node.partition, node.order),
             update_before=before,
             retention_ms=self._options.retention_ms,
         )
@@ -322,6 +324,7 @@ class Lowering:
                 first=node.offset + 1,
                 last=node.offset + node.fetch,
                 retracting=not grows,
+                row_key=row_key_of(node.input, (), node.order),
                 update_before=before,
                 retention_ms=self._options.retention_ms,
             )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from scurry.planner import algebra, physical
 from scurry.planner.algebra import Node
+from scurry.planner.rank_strategies import row_key_of
 
 #: nodes that hand rows on as they are, so what is needed above is needed below
 _HANDING_ON = (algebra.Project, algebra.Watermark, algebra.Union, algebra.WindowTable)
@@ -31,6 +32,8 @@ class Needs:
     def _of_input(self, node: Node, source: Node, needed: bool) -> bool:
         if isinstance(node, _HANDING_ON):
             return needed
+        if isinstance(node, algebra.Rank):
+            return row_key_of(source, node.partition, node.order) is None
         return not (isinstance(node, physical.VersionedJoin) and source is node.right)
 
     def update_before(self, node: Node) -> bool:

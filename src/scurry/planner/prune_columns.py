@@ -14,6 +14,7 @@ from typing import Any
 from scurry.functions.expressions import Expression, InputRef, references
 from scurry.planner import algebra
 from scurry.planner.algebra import Node, Project
+from scurry.planner.rank_strategies import row_key_of
 from scurry.planner.rewrite import all_of, conjuncts, mapped
 
 Wanted = tuple[int, ...]
@@ -173,7 +174,9 @@ def _rank(node: algebra.Rank, wanted: Wanted) -> Node:
     width = node.input.width
     number = node.number if width in wanted else None
     order = [key.index for key in node.order]
-    kept = _needed([at for at in wanted if at < width], node.partition, order)
+    # what identifies rows says which one an update replaces
+    key = row_key_of(node.input, node.partition, node.order) or ()
+    kept = _needed([at for at in wanted if at < width], node.partition, order, key)
     places = _places(kept)
     source = _pruned(node.input, kept)
     made = replace(

@@ -53,10 +53,11 @@ def _recognise(node: Node) -> Node:
     kept, found, number = [], _Range(), over.width - 1
     for condition in conjuncts(node.condition):
         below = condition if project is None else substituted(condition, project.expressions)
-        bound = _bound(below, number)
-        if bound is None:
+        bounds = [_bound(one, number) for one in _halves(below)]
+        known = [bound for bound in bounds if bound is not None]
+        if len(known) < len(bounds):
             kept.append(condition)
-        else:
+        for bound in known:
             found.take(*bound)
     if found.last is None:
         return node
@@ -65,6 +66,17 @@ def _recognise(node: Node) -> Node:
         ranked = Project(ranked, project.expressions, project.names, span=project.span)
     rest = all_of(kept)
     return ranked if rest is None else Filter(ranked, rest, span=node.span)
+
+
+def _halves(condition: Expression) -> list[Expression]:
+    """BETWEEN as its two comparisons, any other condition as it is."""
+    if not isinstance(condition, Call) or condition.function != "BETWEEN":
+        return [condition]
+    value, low, high = condition.operands
+    return [
+        Call(">=", (value, low), condition.type),
+        Call("<=", (value, high), condition.type),
+    ]
 
 
 def _bound(condition: Expression, number: int) -> tuple[str, int] | None:
@@ -105,11 +117,19 @@ def _ranked(over: Over, found: _Range, last: int) -> Node:
     if (found.first, last) == (1, 1) and _by_time(over) and changes_of(source).grows:
         keep_last = not over.order[0].ascending
         node = Deduplicate(source, over.partition, over.order[0].index, keep_last, span=over.span)
-        refs = tuple(InputRef(at, column.type) for at, column in enumerate(source.columns))
-        one = Literal(1, over.columns[-1].type)
-        names = tuple(column.name for column in over.columns)
-        return Project(node, (*refs, one), names, span=over.span)
+        return _with_number(node, 1, over)
+    if found.first == last:
+        ranked = Rank(source, over.partition, over.order, last, last, span=over.span)
+        return _with_number(ranked, last, over)
     return Rank(source, over.partition, over.order, found.first, last, name, span=over.span)
+
+
+def _with_number(node: Node, number: int, over: Over) -> Node:
+    """The rows with their number, which is the same for all."""
+    refs = tuple(InputRef(at, column.type) for at, column in enumerate(node.columns))
+    constant = Literal(number, over.columns[-1].type)
+    names = tuple(column.name for column in over.columns)
+    return Project(node, (*refs, constant), names, span=over.span)
 
 
 def _by_time(over: Over) -> bool:

@@ -13,7 +13,6 @@ from scurry.common.changelog import ChangelogMode
 from scurry.functions.expressions import InputRef
 from scurry.planner import algebra, physical
 from scurry.planner.algebra import Node
-from scurry.planner.time_attributes import is_proctime
 
 Key = frozenset[int]
 
@@ -56,10 +55,10 @@ def changes_of(node: Node) -> Changes:
     if isinstance(node, algebra.Aggregate):
         return Changes(updates=bool(node.calls), deletes=not below[0].grows)
     if isinstance(node, algebra.Rank):
-        return CHANGES
+        best = (node.first, node.last) == (1, 1) and below[0].grows
+        return Changes(updates=True) if best else CHANGES
     if isinstance(node, physical.Deduplicate):
-        first = not node.keep_last and is_proctime(node.input.type_of(node.time))
-        return GROWS if first else Changes(updates=True)
+        return Changes(updates=node.keep_last)
     if isinstance(node, algebra.Sort):
         return CHANGES if node.order and node.fetch is not None else below[0]
     if isinstance(node, algebra.SetOperation):

@@ -49,6 +49,8 @@ def windows_of(node: Node) -> WindowColumns | None:
             if isinstance(expression, InputRef):
                 places.setdefault(expression.index, at)
         return below.moved(places)
+    if isinstance(node, algebra.Expand):
+        return _expanded(node)
     if isinstance(
         node,
         algebra.Filter | algebra.Correlate | physical.WindowRank | physical.WindowJoin
@@ -56,3 +58,12 @@ def windows_of(node: Node) -> WindowColumns | None:
     ):  # fmt: skip
         return windows_of(node.inputs[0])
     return None
+
+
+def _expanded(node: algebra.Expand) -> WindowColumns | None:
+    """Windows whose bounds are in every grouping set."""
+    below = windows_of(node.input)
+    if below is None or below.kind == "session":
+        return None
+    bounds = {below.start, below.end} & set(node.grouped)
+    return below if all(bounds <= set(one) for one in node.sets) else None

@@ -1,4 +1,5 @@
 -- Rows that another query has no partner for.
+-- Which of the two inputs a row of the one file reaches first is open, and so is the order of changes.
 -- file orders.json
 -- {"id": 1, "usr": "ann", "price": 10.5, "ts": "2024-01-01 10:00:01"}
 -- {"id": 2, "usr": "bob", "price": 3.0, "ts": "2024-01-01 10:00:03"}

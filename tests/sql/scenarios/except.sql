@@ -1,4 +1,5 @@
 -- Rows that the other query has not.
+-- Which of the two inputs a row of the one file reaches first is open, and so is the order of changes.
 -- file stock.json
 -- {"op": "c", "before": null, "after": {"item": "nut", "shop": "a", "n": 5}}
 -- {"op": "c", "before": null, "after": {"item": "bolt", "shop": "a", "n": 3}}

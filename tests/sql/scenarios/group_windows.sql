@@ -1,4 +1,5 @@
 -- The older way to write windows.
+-- In which order the keys of a window are sent is open.
 -- file orders.json
 -- {"id": 1, "usr": "ann", "price": 10.5, "ts": "2024-01-01 10:00:01"}
 -- {"id": 2, "usr": "bob", "price": 3.0, "ts": "2024-01-01 10:00:03"}

@@ -1,4 +1,5 @@
 -- Pairs of rows of two tables, both of which change.
+-- Which of the two files is read first is open, and so is the order of changes.
 -- file stock.json
 -- {"op": "c", "before": null, "after": {"item": "nut", "shop": "a", "n": 5}}
 -- {"op": "c", "before": null, "after": {"item": "bolt", "shop": "a", "n": 3}}

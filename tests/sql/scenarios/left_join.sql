@@ -1,4 +1,5 @@
 -- Rows without a partner have NULLs until one comes.
+-- Which of the two files is read first is open, and so is the order of changes.
 -- file stock.json
 -- {"op": "c", "before": null, "after": {"item": "nut", "shop": "a", "n": 5}}
 -- {"op": "c", "before": null, "after": {"item": "bolt", "shop": "a", "n": 3}}

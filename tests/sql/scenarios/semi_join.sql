@@ -1,4 +1,5 @@
 -- Rows whose value another query has.
+-- Which of the two inputs a row of the one file reaches first is open, and so is the order of changes.
 -- file stock.json
 -- {"op": "c", "before": null, "after": {"item": "nut", "shop": "a", "n": 5}}
 -- {"op": "c", "before": null, "after": {"item": "bolt", "shop": "a", "n": 3}}

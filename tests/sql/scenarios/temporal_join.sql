@@ -28,3 +28,10 @@ SELECT o.id, o.price * r.rate AS paid FROM orders o JOIN versions FOR SYSTEM_TIM
 -- [5, null]
 -- [7, 6]
 -- [8, 36]
+-- changes
+-- +I[1, 10.5]
+-- +I[3, 21.75]
+-- +I[2, 6]
+-- +I[5, null]
+-- +I[7, 6]
+-- +I[8, 36]

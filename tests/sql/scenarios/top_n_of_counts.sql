@@ -17,3 +17,16 @@ WHERE rn <= 2;
 -- table
 -- [ann, 3]
 -- [bob, 3]
+-- changes
+-- +I[ann, 1]
+-- +I[bob, 1]
+-- -U[ann, 1]
+-- +U[ann, 2]
+-- -D[bob, 1]
+-- +I[null, 1]
+-- -D[null, 1]
+-- +I[bob, 2]
+-- -U[ann, 2]
+-- +U[ann, 3]
+-- -U[bob, 2]
+-- +U[bob, 3]

@@ -1,10 +1,10 @@
-"""Top-N: of the rows of each key those whose number by an order is in a range, as rows come and go.
+"""Top-N of rows that come and go: of each key those whose number by an order is in a range.
 
 The rows of a key are in memory in their order; rows that compare as equal are in the order in which
 they came. What a row changes is sent as Flink does: with row numbers, or where the range does not
 begin at 1, each number that has another row now is an update; without, the row that drops out is
-deleted and the one that comes in is inserted. Where rows never go, those beyond the range are not
-kept.
+deleted and the one that comes in is inserted. Rows that never go are handled by
+:mod:`scurry.runtime.relational.top_rows`, which keeps only those in the range.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from scurry.runtime.columnar.row_sets import RowSet
 from scurry.runtime.relational.keyed import KeyedRelationalOperator
 from scurry.runtime.relational.relation import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from scurry.runtime.relational.rows_out import RowsOut
-from scurry.runtime.relational.sort_keys import sort_keys
+from scurry.runtime.relational.sort_keys import order_words, sort_keys
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.task_context import TaskContext
 
@@ -55,7 +55,6 @@ class RankOperator(KeyedRelationalOperator):
         first: int,
         last: int,
         number: bool,
-        retracting: bool,
         update_before: bool,
     ) -> None:
         super().__init__(spec, columns, inputs, keys, retention_ms)
@@ -63,19 +62,13 @@ class RankOperator(KeyedRelationalOperator):
         self._first, self._last = first, last
         self._number = number
         self._numbered = number or first > 1
-        self._retracting = retracting
         self._update_before = update_before
         self._rows = RowCodec(inputs[0])
 
     @classmethod
     def layout_parameters(cls, *arguments: Any) -> dict[str, str]:
-        order, first, last, _, retracting = arguments[:5]
-        words = ", ".join(
-            f"${key.index}{'' if key.ascending else ' DESC'}{' NULLS LAST' * key.nulls_last}"
-            for key in order
-        )
-        kept = "all" if retracting else str(last)
-        return {"order": words, "kept rows": kept, "first": str(first)}
+        order, first = arguments[:2]
+        return {"order": order_words(order), "kept rows": "all", "first": str(first)}
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
@@ -118,17 +111,12 @@ class RankOperator(KeyedRelationalOperator):
     ) -> None:
         rows = ordered.rows
         index = bisect_right(rows, place, key=_sort_key)
-        if index >= self._last and not self._retracting:
-            return
         number, ordered.next = ordered.next, ordered.next + 1
         before = rows[index : self._last]
         rows.insert(index, (place, number, row))
         held.put(_stored(number, row), number)
         if index < self._last:
             self._send_change(out, index, before, rows[index : self._last], at)
-        if not self._retracting and len(rows) > self._last:
-            _, gone, last = rows.pop()
-            held.remove(_stored(gone, last))
 
     def _goes(
         self, out: RowsOut, held: RowSet, ordered: Ordered, place: bytes, row: bytes, at: int

@@ -29,6 +29,14 @@ def sort_keys(columns: Sequence[pa.Array], order: Sequence[SortKey]) -> list[byt
     return list(map(b"".join, zip(*parts, strict=True))) if parts else [b""] * count
 
 
+def order_words(order: Sequence[SortKey]) -> str:
+    """An order in words."""
+    return ", ".join(
+        f"${key.index}{'' if key.ascending else ' DESC'}{' NULLS LAST' * key.nulls_last}"
+        for key in order
+    )
+
+
 def _of_column(column: pa.Array, key: SortKey) -> list[bytes]:
     values = _values(column)
     if not key.ascending:

@@ -19,7 +19,7 @@ import numpy as np
 
 from scurry.common.errors import KeyTypeError
 from scurry.common.key_forms import canonical
-from scurry.common.keys import form_of, stable_hash, stable_hash_int64
+from scurry.common.keys import form_of, forms_of, hash_forms, stable_hash, stable_hash_int64
 from scurry.common.options.state import STATE_CACHE
 from scurry.common.windows import TimeWindow, WindowKey
 from scurry.state.codecs.encoding import IMMUTABLE, decode, decode_key, encode
@@ -56,8 +56,14 @@ def address(key: Any, max_parallelism: int) -> bytes:
 
 
 def addresses(keys: list[Any], max_parallelism: int) -> list[bytes]:
-    """:func:`address` of many keys; whole numbers are hashed as a column."""
-    if set(map(type, keys)) == {int}:
+    """:func:`address` of many keys; whole numbers and tuples are hashed all at once."""
+    kinds = set(map(type, keys))
+    if kinds == {tuple}:
+        forms = forms_of(keys)
+        groups = hash_forms(forms) % np.uint64(max_parallelism)
+        begin = [group.to_bytes(2, "big") for group in range(max_parallelism)]
+        return [begin[group] + form for group, form in zip(groups.tolist(), forms, strict=True)]
+    if kinds == {int}:
         try:
             groups = stable_hash_int64(np.array(keys, dtype=np.int64)) % np.uint64(max_parallelism)
         except OverflowError:
@@ -77,16 +83,23 @@ def prefix_of(key: Any, max_parallelism: int) -> bytes:
     if type(key) is WindowKey:
         form = window_form(key[1])
         return prefix_of(key[0], max_parallelism) + len(form).to_bytes(2, "big") + form
-    form = form_of(key)
+    return _prefix(stable_hash(key) % max_parallelism, form_of(key))
+
+
+def _prefix(group: int, form: bytes) -> bytes:
     if len(form) > _LONG_FORM:
         form = b"#" + hashlib.blake2b(form, digest_size=32).digest()
-    group = stable_hash(key) % max_parallelism
     return group.to_bytes(2, "big") + len(form).to_bytes(2, "big") + form
 
 
 def prefixes_of(keys: list[Any], max_parallelism: int) -> list[bytes]:
-    """:func:`prefix_of` of many keys; whole numbers are hashed as a column."""
-    if set(map(type, keys)) == {int}:
+    """:func:`prefix_of` of many keys; whole numbers and tuples are hashed all at once."""
+    kinds = set(map(type, keys))
+    if kinds == {tuple}:
+        forms = forms_of(keys)
+        groups = hash_forms(forms) % np.uint64(max_parallelism)
+        return list(map(_prefix, groups.tolist(), forms))
+    if kinds == {int}:
         try:
             groups = stable_hash_int64(np.array(keys, dtype=np.int64)) % np.uint64(max_parallelism)
         except OverflowError:
