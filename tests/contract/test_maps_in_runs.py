@@ -207,7 +207,7 @@ def test_one_entry_of_a_large_map_does_not_read_the_others(
 
     def counted(table: RunTable, prefixes: list[bytes], *limits: Any) -> Any:
         found = below(table, prefixes, *limits)
-        read.append(sum(len(one) for one in found if isinstance(one, dict)))
+        read.append(len(found.records))
         return found
 
     monkeypatch.setattr(RunTable, "below", counted)
@@ -247,6 +247,29 @@ def test_what_is_not_read_is_not_fetched(tmp_path: Path, monkeypatch: pytest.Mon
     slot.store.prefetch("op", list(range(40)))
     slot.add(range(40), "blind", 1)
     slot.commit()
+
+
+@pytest.mark.parametrize("runs_above", [0, 10**9])
+def test_what_was_written_before_a_map_was_cleared_is_gone(tmp_path: Path, runs_above: int) -> None:
+    """Also if it is looked for afterwards, or written anew."""
+    slot = Slot(tmp_path / "local", MemoryJournal(), runs_above)
+    for slot.scope.key in ("a", "b"):
+        slot.map.put_all({"stored": 1, "again": 1})
+    slot.commit()
+    for slot.scope.key in ("a", "b"):
+        slot.map.put("written", 2)
+        slot.map.put("again", 2)
+    slot.scope.key = "a"
+    slot.map.clear()
+    assert slot.map.get("written") is None
+    slot.map.put("again", 3)
+    for _ in range(2):
+        slot.scope.key = "a"
+        assert dict(slot.map.items()) == {"again": 3}
+        slot.scope.key = "b"
+        assert dict(slot.map.items()) == {"stored": 1, "written": 2, "again": 2}
+        slot.commit()
+    assert slot.store.entries == 4
 
 
 def test_small_maps_that_are_read_ahead_are_those_that_were_written(tmp_path: Path) -> None:

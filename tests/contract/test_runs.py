@@ -52,7 +52,9 @@ changes = st.lists(
     start=some_keys,
     chunk=st.sampled_from([2, 7, 1000]),
     hashes=st.sampled_from([1, 3, 1 << 32]),
-    asked=st.lists(st.sampled_from(["nothing", "all", "pieces", "others"]), min_size=1),
+    asked=st.lists(
+        st.sampled_from(["nothing", "all", "pieces", "others", "below", "some below"]), min_size=1
+    ),
     merging=st.sampled_from([(2, 4), (4, 8), (64, 256)]),
     indexing=st.sampled_from([(2, 16), (4, 16), (100, 3)]),
     by=st.sampled_from(Order),
@@ -85,6 +87,8 @@ def test_a_table_of_runs_is_a_dict(
             reads = {"all": [keys], "pieces": [keys[:middle], keys[middle:]], "others": [[start]]}
             for read in reads.get(how, []):
                 assert table.get_many(read) == [model.get(key) for key in read]
+            if by is Order.PREFIX and how.endswith("below"):
+                read_below(table, keys if how == "below" else [*keys[middle:], start])
             changed = table.with_changes(keys, [r for _, r in batch])
             before = dict(table.scan())
             assert before == model, "the old table is still there"
@@ -119,20 +123,27 @@ def emptied(batch: list[tuple[bytes, bytes | None]]) -> set[bytes]:
     return {key for key, record in batch if record is None and prefix_length(key) == len(key)}
 
 
+def read_below(table: RunTable, keys: list[bytes]) -> None:
+    """Read what lies below the prefixes of ``keys``, in two blocks, except where that is much."""
+    prefixes = list(dict.fromkeys(key[: prefix_length(key)] for key in keys))
+    first = table.below(prefixes, most=5, at_once=len(prefixes))
+    table.below(prefixes[len(first) :], most=5)
+
+
 def check_below(table: RunTable, model: dict[bytes, bytes], keys: list[bytes]) -> None:
     """What lies below prefixes, read in several ways."""
     prefixes = list(dict.fromkeys(key[: prefix_length(key)] for key in keys))
     truth = [
         {k[len(p) :]: r for k, r in model.items() if k[: prefix_length(k)] == p} for p in prefixes
     ]
-    assert table.below(prefixes) == truth
-    some = table.below(prefixes, most=2, at_once=3)
+    assert table.below(prefixes).all() == truth
+    some = table.below(prefixes, most=2, at_once=3).all()
     assert 1 <= len(some) <= len(prefixes)
     for found, expected in zip(some, truth, strict=False):
         assert found == expected or (isinstance(found, int) and found >= max(3, len(expected)))
-    assert table.below(prefixes, most=0) == [
-        expected if found == {} else found
-        for found, expected in zip(table.below(prefixes, most=0), truth, strict=True)
+    none = table.below(prefixes, most=0).all()
+    assert none == [
+        expected if found == {} else found for found, expected in zip(none, truth, strict=True)
     ]
 
 
@@ -143,6 +154,38 @@ def test_of_two_records_under_a_key_that_was_read_the_later_counts(tmp_path: Pat
     table = table.with_changes(keys, [b"1", b"2", b"3", None])
     assert dict(table.scan()) == {b"a": b"3", b"b": b"2"}
     assert table.live == 2
+
+
+@pytest.mark.parametrize("hashes", [1, 5, 1 << 32])
+@pytest.mark.parametrize("written", ["all", "some", "more", "none left"])
+def test_what_was_read_below_prefixes_is_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashes: int, written: str
+) -> None:
+    """All of it in the order in which it was read, some of it, or other keys as well; read in
+    blocks, one of them twice. The number of records stays right, and so does every record."""
+    for mixed in ("_mixed", "_mixed_one"):
+        monkeypatch.setattr(key_rows, mixed, lambda numbers: numbers % np.uint64(hashes))
+    prefixes = [b"\0\1\0\2k%d" % number for number in range(9)]
+    model = {p + b"r%d" % n: b"old" for p in prefixes[::2] for n in range(1 + p[-1] % 3)}
+    table = RunTable(RunDirectory(tmp_path), by=Order.PREFIX)
+    for start in range(3):
+        part = list(model)[start::3]
+        table = table.with_changes(part, [model[key] for key in part])
+    read = []
+    for block in (prefixes[5:], prefixes[:5], *([prefixes[:2]] if written == "more" else [])):
+        found = table.below(block, most=10).all()
+        read += [p + rest for p, one in zip(block, found, strict=True) for rest in one]
+    assert set(read) == set(model)
+    keys = read[1::2] if written == "some" else read
+    keys += [prefixes[1] + b"new", prefixes[0] + b"new", b"other"] if written == "more" else []
+    records = [None if written == "none left" else b"%d" % at for at in range(len(keys))]
+    changed = table.with_changes(keys, records)
+    for key, record in zip(keys, records, strict=True):
+        model.pop(key, None)
+        if record is not None:
+            model[key] = record
+    assert dict(changed.scan()) == model
+    assert changed.live == len(model)
 
 
 def test_runs_without_indexes_are_read_as_well(tmp_path: Path) -> None:

@@ -94,6 +94,11 @@ def thaw(key: Any) -> Any:
     return key.key if type(key) is FrozenKey else key
 
 
+def thaw_all(keys: list[Any]) -> list[Any]:
+    """:func:`thaw` of many keys: nothing per key where none is frozen."""
+    return list(map(thaw, keys)) if FrozenKey in set(map(type, keys)) else keys
+
+
 def form_of(key: Any) -> bytes:
     """The canonical form of an engine key (a user's key, or a :class:`FrozenKey`)."""
     return key.form if type(key) is FrozenKey else canonical(key)

@@ -23,6 +23,7 @@ from scurry.common.advice import WAYS_OUT
 from scurry.common.errors import StateError
 from scurry.state.journal import Group, Head, stored_key, stored_keys
 from scurry.state.local.store import Size, Store
+from scurry.state.runs.below import Below
 from scurry.state.runs.files import RunDirectory
 from scurry.state.runs.key_rows import Order
 from scurry.state.runs.runs import RunTable
@@ -72,7 +73,7 @@ class SlotRecords:
         """Keys and records whose keys begin with ``prefix``, in the order of the keys."""
         runs = self._tables.get(table)
         if runs is not None:
-            (found,) = self.below_many(table, [prefix])
+            (found,) = self.below_many(table, [prefix]).all()
             assert isinstance(found, dict)
             for rest, record in sorted(found.items()):
                 yield prefix + rest, record
@@ -88,9 +89,9 @@ class SlotRecords:
         prefixes: list[bytes],
         most: int | None = None,
         at_once: int | None = None,
-    ) -> list[dict[bytes, bytes] | int]:
+    ) -> Below:
         """The records of a table in runs below some of ``prefixes``, as
-        :meth:`scurry.state.runs.runs.RunTable.below` has them."""
+        :func:`scurry.state.runs.below.records_below` has them."""
         return self._tables[table].below(prefixes, most, at_once)
 
     def in_runs(self, table: str) -> bool:

@@ -14,8 +14,9 @@ it holds data.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -43,6 +44,9 @@ _BIAS = 1 << 63
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder().decode
 _FIRST = bytes([_SCALARS])
+_first_byte = itemgetter(0)
+#: Records that are decoded as one array at most, and how such an array begins in MessagePack.
+TOGETHER, _ARRAY = 1024, b"\xdc"
 #: in front of a head that is a key and nothing else
 _ONE = b"\x00"
 
@@ -274,18 +278,15 @@ class RecordCodec:
             ]
         return [None if record is None else unpack(record) for record in records]
 
-    def entry_reader(self) -> Callable[[bytes], Iterable[Any]]:
-        """A function that gives key, entry and value of a record made by :meth:`pack_entries`."""
-        unpack = self.unpack
-
-        def read(record: bytes) -> Iterable[Any]:
-            return (*head_of(record), unpack(record))
-
-        def read_plain(record: bytes) -> Iterable[Any]:
-            plain: list[Any] | None = _decode(record[1:]) if record[0] == _SCALARS else None
-            return read(record) if plain is None else plain
-
-        return read_plain if self._as_they_are else read
+    def unpack_entries(self, records: list[bytes]) -> Iterable[Sequence[Any]]:
+        """Key, entry and value of each of the records, which :meth:`pack_entries` made. At most
+        :data:`TOGETHER`: Python looks for garbage among lists that are alive at once."""
+        if self._as_they_are and {_SCALARS}.issuperset(map(_first_byte, records)):
+            # a first byte is a number in MessagePack, so that all of them are one array
+            count = (2 * len(records)).to_bytes(2, "big")
+            rows: list[Sequence[Any]] = _decode(b"".join((_ARRAY, count, *records)))[1::2]
+            return rows
+        return [(*head_of(record), self.unpack(record)) for record in records]
 
     @property
     def _as_they_are(self) -> bool:

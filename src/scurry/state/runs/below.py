@@ -5,50 +5,118 @@ stretch of every run or index: two binary searches tell where it begins and wher
 anything of it is read. The stretches of all runs together are then a small merge: rows are sorted,
 and of those with one key the one of the latest run counts. A stretch may have rows of another
 prefix with the same half of the hash; these are told apart by their keys.
+
+What was found stays a column (:class:`Below`): which record belongs to which prefix is told by
+numbers, and nobody needs the keys of records that are decoded right away.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from scurry.state.runs.files import Run
 from scurry.state.runs.index import Group, RunIndex, split_places
 from scurry.state.runs.key_rows import (
+    Hashes,
     KeyRows,
     Marks,
     Order,
     Positions,
+    greatest_below,
     joined,
-    spans_below,
+    prefix_length,
+    row_width,
     upper_halves,
 )
+from scurry.state.runs.seen import Seen
+
+#: The records below a prefix, by what follows it in their keys, or how many rows there are if these
+#: were too many to be read.
+Found = dict[bytes, bytes] | int
+
+
+@dataclass(slots=True, eq=False)
+class Below:
+    """What lies below some prefixes, as columns."""
+
+    #: by prefix: how many rows there are, at least as many as records
+    rows: Positions
+    #: by prefix: whether these were too many to be read
+    large: Marks
+    #: by record, in the order of the prefixes: the number of its prefix, itself
+    owners: Positions
+    records: list[bytes]
+    seen: Seen
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def counts(self) -> Positions:
+        """By prefix: how many records were read."""
+        return np.bincount(self.owners, minlength=len(self))
+
+    def of(self, which: Marks) -> list[Found]:
+        """The records of some of the prefixes."""
+        mine = np.flatnonzero(which[self.owners])
+        owners, records = self.owners[mine].tolist(), self.records
+        found: dict[int, Any] = {owner: {} for owner in np.flatnonzero(which).tolist()}
+        rests = self.seen.keys.take(self.seen.read[mine]).rests()
+        for owner, rest, at in zip(owners, rests, mine.tolist(), strict=True):
+            found[owner][rest] = records[at]
+        for owner in np.flatnonzero(which & self.large).tolist():
+            found[owner] = int(self.rows[owner])
+        return list(found.values())
+
+    def all(self) -> list[Found]:
+        """The records of all prefixes."""
+        return self.of(np.ones(len(self), dtype=np.bool_))
 
 
 class Stretches:
-    """Where in the runs and indexes of a table, the oldest first, rows below ``prefixes`` are."""
+    """Where in the runs and indexes of a table, the oldest first, rows below ``prefixes`` are. No
+    prefix comes twice."""
 
     def __init__(self, groups: Sequence[Group], prefixes: Sequence[bytes]) -> None:
         self._groups = groups
-        least, greatest = spans_below(prefixes)
-        # sorted numbers are searched quicker, and prefixes with one hash have one stretch
-        least, firsts, self._which = np.unique(least, return_index=True, return_inverse=True)
-        greatest = greatest[firsts]
-        self._spans = [
-            (group.hashes.searchsorted(least), group.hashes.searchsorted(greatest, "right"))
-            for group in groups
-        ]
+        self._names = prefixes
+        width = row_width(max(map(len, prefixes), default=0))
+        self._prefixes = KeyRows.of(prefixes, width, Order.PREFIX)
+        # sorted numbers are searched quicker, and prefixes with one half of a hash have one stretch
+        halves = upper_halves(self._prefixes.hashes)
+        order = halves.argsort()
+        self._halves = halves[order]
+        fresh = np.ones(len(order), dtype=np.bool_)
+        np.not_equal(self._halves[1:], self._halves[:-1], out=fresh[1:])
+        #: by stretch: the number of the first of its prefixes
+        self._firsts = order[fresh]
+        self._halves = self._halves[fresh]
+        #: by prefix: the number of its stretch
+        self._which = np.empty(len(order), np.intp)
+        self._which[order] = np.cumsum(fresh) - 1
+        self._spans = [_spans(group.hashes, self._halves) for group in groups]
         lengths = [end - begin for begin, end in self._spans]
         #: how many rows there are for each prefix: at least as many as records
-        self.rows: Positions = sum(lengths, np.zeros(len(least), np.intp))[self._which]
+        self.rows: Positions = sum(lengths, np.zeros(len(self._halves), np.intp))[self._which]
+
+    def halves(self, wanted: Positions) -> Hashes:
+        """The upper halves of the hashes of the prefixes ``wanted``, sorted."""
+        return self._halves[self._chosen(wanted)]
+
+    def _chosen(self, wanted: Positions) -> Positions:
+        """The numbers of the stretches of the prefixes ``wanted``, in order."""
+        marks = np.zeros(len(self._halves), dtype=np.bool_)
+        marks[self._which[wanted]] = True
+        return np.flatnonzero(marks)
 
     def latest(self, wanted: Positions) -> FoundRows:
-        """The latest rows of the keys below the prefixes with the numbers ``wanted``."""
-        chosen = np.unique(self._which[wanted])
+        """The latest rows of the keys below the prefixes with the numbers ``wanted``, and of other
+        keys with the same upper halves of hashes, in order."""
+        chosen = self._chosen(wanted)
         runs: list[Run] = []
         sources, rows = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
         for group, (begin, end) in zip(self._groups, self._spans, strict=True):
@@ -59,9 +127,21 @@ class Stretches:
             runs.extend(group.runs if isinstance(group, RunIndex) else [group])
         return _latest(runs, np.concatenate(sources), np.concatenate(rows))
 
+    def owners(self, keys: KeyRows) -> Positions:
+        """The numbers of the prefixes of ``keys``, which lie in the stretches; -1 for a key that
+        has another prefix with the same half of a hash."""
+        stretch = self._halves.searchsorted(upper_halves(keys.hashes))
+        owners: Positions = self._firsts[stretch]
+        others = np.flatnonzero(~keys.are_below(self._prefixes.take(owners)))
+        if len(others):
+            numbers = {prefix: number for number, prefix in enumerate(self._names)}
+            names = keys.take(others).keys()
+            owners[others] = [numbers.get(key[: prefix_length(key)], -1) for key in names]
+        return owners
+
 
 class FoundRows(NamedTuple):
-    """Rows of several runs, in the order of their keys, which are all different."""
+    """Rows of several runs; their keys are all different."""
 
     keys: KeyRows
     runs: list[Run]
@@ -69,69 +149,69 @@ class FoundRows(NamedTuple):
     source: Positions
     at: Positions
 
-    def there(self) -> KeyRows:
-        """The keys of rows that do not say that their keys were removed."""
+    def take(self, which: Positions | Marks) -> FoundRows:
+        """Some of them."""
+        return FoundRows(self.keys.take(which), self.runs, self.source[which], self.at[which])
+
+    def there(self) -> FoundRows:
+        """Those that do not say that their keys were removed."""
         removed = np.zeros(len(self.at), dtype=np.bool_)
-        for number in np.unique(self.source).tolist():
-            mine = np.flatnonzero(self.source == number)
+        for number, mine in _by_source(self.source):
             removed[mine] = self.runs[number].removed(self.at[mine])
-        return self.keys.take(~removed)
+        return self.take(~removed) if removed.any() else self
 
-    def records(self) -> npt.NDArray[np.object_]:
-        """The records, None for those that say that their keys were removed."""
-        found = np.full(len(self.at), None, dtype=object)
-        for number in np.unique(self.source).tolist():
-            mine = np.flatnonzero(self.source == number)
-            run, at = self.runs[number], self.at[mine]
-            content = run.records.take(pa.array(at)).to_numpy(zero_copy_only=False)
-            removed = run.removed(at)
-            if removed.any():
-                content[removed] = None
-            found[mine] = content
-        return found
+    def records(self, which: Positions) -> list[bytes]:
+        """Some of the records, which are all there."""
+        source, at, found = self.source[which], self.at[which], np.empty(len(which), dtype=object)
+        for number, mine in _by_source(source):
+            content = self.runs[number].records.take(pa.array(at[mine]))
+            found[mine] = content.to_numpy(zero_copy_only=False)
+        records: list[bytes] = found.tolist()
+        return records
 
-    def by_prefix(self) -> dict[bytes, dict[bytes, bytes]]:
-        """The records that are there, by the prefix of their key and by what follows it."""
-        found: dict[bytes, dict[bytes, bytes]] = {}
-        keys, ends = self.keys.keys(), self.keys.prefix_lengths().tolist()
-        for key, end, record in zip(keys, ends, self.records().tolist(), strict=True):
-            if record is not None:
-                prefix, rest = key[:end], key[end:]
-                held = found.get(prefix)
-                if held is None:
-                    found[prefix] = {rest: record}
-                else:
-                    held[rest] = record
-        return found
+
+def records_below(
+    groups: Sequence[Group], prefixes: Sequence[bytes], most: int | None, at_once: int | None
+) -> Below:
+    """The records below ``prefixes``, which are all different. Of a prefix with more than ``most``
+    rows just their number is told. The answer is about fewer prefixes, but at least one, if
+    otherwise it had more than ``at_once`` rows."""
+    stretches = Stretches(groups, prefixes)
+    rows, last = stretches.rows, len(prefixes)
+    large = rows > (rows.max(initial=0) if most is None else most)
+    if at_once is not None:
+        fetched = np.where(large, 0, rows)
+        last = max(1, int(np.cumsum(fetched).searchsorted(at_once, "right")))
+    rows, large = rows[:last], large[:last]
+    wanted = np.flatnonzero(~large)
+    found = stretches.latest(wanted).there()
+    owners = stretches.owners(found.keys)
+    mine = np.flatnonzero((owners >= 0) & (owners < last))
+    order = mine[owners[mine].argsort(kind="stable")]
+    seen = Seen(stretches.halves(wanted), found.keys, order)
+    return Below(rows, large, owners[order], found.records(order), seen)
 
 
 def keys_below(groups: Sequence[Group], prefixes: Sequence[bytes]) -> KeyRows:
-    """The keys that exist below ``prefixes``. There may be millions of them below one, so nothing
-    is done with each by itself."""
-    found = Stretches(groups, prefixes).latest(np.arange(len(prefixes))).there()
-    return found.take(_really_below(found, prefixes)) if len(found) else found
+    """The keys that exist below ``prefixes``, in order. There may be millions of them below one, so
+    nothing is done with each by itself."""
+    prefixes = list(dict.fromkeys(prefixes))
+    stretches = Stretches(groups, prefixes)
+    found = stretches.latest(np.arange(len(prefixes))).there().keys
+    return found.take(stretches.owners(found) >= 0)
 
 
-def _really_below(keys: KeyRows, prefixes: Sequence[bytes]) -> Marks:
-    """Which of ``keys`` have one of ``prefixes``, and not just its half of a hash."""
-    width = keys.width
-    wanted = KeyRows.of(
-        [prefix for prefix in prefixes if len(prefix) <= width], width, Order.PREFIX
-    )
-    wanted = wanted.take(wanted.order())
-    halves, all_halves = upper_halves(wanted.hashes), upper_halves(keys.hashes)
-    at, found = halves.searchsorted(all_halves), np.zeros(len(keys), dtype=np.bool_)
-    left = np.arange(len(keys))
-    while True:
-        left = left[at[left] < len(halves)]
-        left = left[halves[at[left]] == all_halves[left]]
-        if not len(left):
-            return found
-        below = keys.take(left).are_below(wanted.take(at[left]))
-        found[left[below]] = True
-        # another prefix with the same half of a hash: that of the key may follow
-        left = left[~below]
-        at[left] += 1
+def _spans(hashes: Hashes, halves: Hashes) -> tuple[Positions, Positions]:
+    """Where the stretches of sorted ``halves`` begin and end in a sorted column."""
+    begin: Positions = hashes.searchsorted(halves)
+    end, last, more = begin.copy(), greatest_below(halves), np.arange(len(halves))
+    # most stretches have one row or none, so that there is no need to search for their ends
+    for _ in range(2):
+        more = more[end[more] < len(hashes)]
+        more = more[hashes[end[more]] <= last[more]]
+        end[more] += 1
+    end[more] = hashes.searchsorted(last[more], "right")
+    return begin, end
 
 
 def _spread(begins: Positions, ends: Positions) -> Positions:
@@ -145,10 +225,19 @@ def _latest(runs: list[Run], source: Positions, at: Positions) -> FoundRows:
     if not len(at):
         return FoundRows(KeyRows.of([], 8), runs, source, at)
     # the latest first, so that of equal keys it comes first
-    order = np.argsort(-source, kind="stable")
+    parts = list(_by_source(source))[::-1]
+    keys = joined([runs[number].keys.take(at[mine]) for number, mine in parts])
+    order = np.concatenate([mine for _, mine in parts])
     source, at = source[order], at[order]
-    cuts = np.flatnonzero(np.diff(source)) + 1
-    parts = zip(np.split(source, cuts), np.split(at, cuts), strict=True)
-    keys = joined([runs[number[0]].keys.take(rows) for number, rows in parts])
     order = keys.first_of_equals(keys.order())
     return FoundRows(keys.take(order), runs, source[order], at[order])
+
+
+def _by_source(source: Positions) -> Iterator[tuple[int, Positions]]:
+    """The numbers in ``source``, from the least on, each with its places, in order."""
+    # numbers of two bytes are sorted many times quicker; there are never so many runs
+    order = source.astype(np.uint16).argsort(kind="stable")
+    ordered = source[order]
+    cuts = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+    for mine in np.split(order, cuts) if len(order) else ():
+        yield int(source[mine[0]]), mine

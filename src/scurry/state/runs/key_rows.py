@@ -104,23 +104,27 @@ class KeyRows:
         lengths = np.ascontiguousarray(plain[:, -TAIL:]).view(">u2").reshape(-1)
         return plain[:, :-TAIL], lengths.astype(np.intp)
 
-    def prefix_lengths(self) -> Positions:
-        """:func:`prefix_length` of all of them."""
-        return _prefix_lengths(*self._plain())
-
     def keys(self) -> list[bytes]:
         """The keys again."""
         plain, lengths = self._plain()
-        cut = np.ascontiguousarray(plain).view(f"S{self.width}").reshape(-1).tolist()
-        return [key.ljust(length, b"\0") for key, length in zip(cut, lengths.tolist(), strict=True)]
+        keys: list[bytes] = np.ascontiguousarray(plain).view(f"S{self.width}").reshape(-1).tolist()
+        # numpy takes zeros at the end for padding, even if they belong to the key
+        for at in np.flatnonzero(plain[np.arange(len(self)), lengths - 1] == 0).tolist():
+            keys[at] = keys[at].ljust(int(lengths[at]), b"\0")
+        return keys
+
+    def rests(self) -> list[bytes]:
+        """What follows the prefixes in the keys."""
+        ends = _prefix_lengths(*self._plain()).tolist()
+        return [key[end:] for key, end in zip(self.keys(), ends, strict=True)]
 
     def are_below(self, prefixes: KeyRows) -> Marks:
-        """Which of these keys have the prefix, in a row of the same width, beside them."""
+        """Which of these keys have the prefix beside them."""
         mine, lengths = self._plain()
         theirs, ends = prefixes._plain()
-        beyond = np.arange(self.width) >= ends[:, None]
-        same = ((mine == theirs) | beyond).all(axis=1)
-        below: Marks = same & (_prefix_lengths(mine, lengths) == ends)
+        below: Marks = _prefix_lengths(mine, lengths) == ends
+        for at, (part, prefix) in enumerate(zip(_words(mine), _words(theirs), strict=False)):
+            below &= (part & _first_bytes(ends, at)) == prefix
         return below
 
     def widened(self, width: int) -> KeyRows:
@@ -225,11 +229,9 @@ def upper_halves(hashes: Hashes) -> Hashes:
     return hashes & ~_LOWER
 
 
-def spans_below(prefixes: Sequence[bytes]) -> tuple[Hashes, Hashes]:
-    """The least and the greatest hash that a key below each of these prefixes can have."""
-    width = row_width(max(map(len, prefixes), default=0))
-    hashes = KeyRows.of(prefixes, width, Order.PREFIX).hashes
-    return upper_halves(hashes), hashes | _LOWER
+def greatest_below(halves: Hashes) -> Hashes:
+    """The greatest hashes that have these upper halves."""
+    return halves | _LOWER
 
 
 def row_width(length: int) -> int:
@@ -247,10 +249,21 @@ def _hashed_in_halves(words: Hashes, lengths: npt.NDArray[Any], prefixes: Positi
     """The hashes of keys, which are given as columns of words, in the order of their prefixes."""
     upper, lower = _mixed(prefixes.astype(np.uint64)), _mixed(lengths.astype(np.uint64))
     for at, part in enumerate(words):
-        mask = _FIRST_BYTES[np.clip(prefixes - 8 * at, 0, 8)]
+        mask = _first_bytes(prefixes, at)
         upper += _hashed_word(part & mask, at)
         lower += _hashed_word(part & ~mask, at)
     return (upper << _SHIFT) | (lower & _LOWER)
+
+
+def _words(padded: npt.NDArray[np.uint8]) -> Hashes:
+    """Padded keys as columns of words."""
+    return np.ascontiguousarray(padded).view(np.uint64).T
+
+
+def _first_bytes(lengths: Positions, at: int) -> Hashes:
+    """What is left of the words that stand ``at`` a place of keys if only the first bytes of the
+    keys count, so many as ``lengths`` say."""
+    return _FIRST_BYTES[np.clip(lengths - 8 * at, 0, 8)]
 
 
 def _hashed_word(words: Hashes, at: int) -> Hashes:

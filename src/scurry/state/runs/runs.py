@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from scurry.state.runs.below import Stretches, keys_below
+from scurry.state.runs.below import Below, keys_below, records_below
 from scurry.state.runs.files import Columns, Run, RunDirectory, RunInfo, alike, stretches, write_run
 from scurry.state.runs.index import IndexInfo, RunIndex, grouped, index_over
 from scurry.state.runs.key_rows import (
@@ -35,6 +35,7 @@ from scurry.state.runs.key_rows import (
     row_of,
     row_width,
 )
+from scurry.state.runs.seen import Seen, existing, recalled
 
 #: Runs of about one size that are merged into one.
 _ALIKE = 64
@@ -83,6 +84,8 @@ class RunTable:
         self.taken_out = 0
         #: keys that were looked for, as rows too, and for how many of them there was a record
         self._asked: list[tuple[list[bytes], KeyRows, int]] = []
+        #: what is known from having read all that lies below prefixes
+        self._seen: list[Seen] = []
 
     @classmethod
     def open(cls, place: RunDirectory, info: TableInfo, known: Self | None = None) -> Self:
@@ -150,13 +153,19 @@ class RunTable:
     def _recalled(self, keys: list[bytes]) -> tuple[KeyRows, Positions, int] | None:
         """``keys`` as rows, how to sort them, and of how many there is a record, if just these have
         been looked for, which are different then."""
-        if not self._asked or keys != list(chain.from_iterable(part[0] for part in self._asked)):
+        if self._seen:
+            rows, found = recalled(self._seen, keys), len(keys)
+        elif self._asked and keys == list(chain.from_iterable(part[0] for part in self._asked)):
+            rows = joined([part[1] for part in self._asked])
+            found = sum(part[2] for part in self._asked)
+        else:
             return None
-        rows = joined([part[1] for part in self._asked])
+        if rows is None:
+            return None
         order = rows.order()
         if len(rows.first_of_equals(order)) < len(rows):
             return None
-        return rows, order, sum(part[2] for part in self._asked)
+        return rows, order, found
 
     def _look_up(self, wanted: KeyRows) -> Iterator[tuple[Run, Positions, Positions]]:
         """By run: for which of the keys ``wanted`` it has the latest record, and where."""
@@ -172,23 +181,12 @@ class RunTable:
 
     def below(
         self, prefixes: list[bytes], most: int | None = None, at_once: int | None = None
-    ) -> list[dict[bytes, bytes] | int]:
-        """For each of ``prefixes`` the records below it, by what follows the prefix in their keys,
-        and for one with more than ``most`` rows just how many these are. The answer is shorter than
-        ``prefixes``, but has something, if otherwise it had more than ``at_once`` rows."""
-        found = Stretches(self._groups, prefixes)
-        rows, last = found.rows.copy(), len(prefixes)
-        large = rows > (rows.max(initial=0) if most is None else most)
-        if at_once is not None:
-            rows[large] = 0
-            last = max(1, int(np.cumsum(rows).searchsorted(at_once, "right")))
-        records = found.latest(np.flatnonzero(~large[:last])).by_prefix()
-        return [
-            count if too_many else records.get(prefix, {})
-            for prefix, count, too_many in zip(
-                prefixes[:last], found.rows[:last].tolist(), large[:last].tolist(), strict=True
-            )
-        ]
+    ) -> Below:
+        """What lies below ``prefixes``, see :func:`scurry.state.runs.below.records_below`."""
+        found = records_below(self._groups, prefixes, most, at_once)
+        if most is not None and len(found.seen.keys):
+            self._seen.append(found.seen)
+        return found
 
     @property
     def _groups(self) -> list[Run | RunIndex]:
@@ -197,7 +195,11 @@ class RunTable:
 
     def _existing(self, wanted: KeyRows) -> int:
         """Of how many of the sorted keys ``wanted`` there is a record."""
-        return sum(len(at) - int(run.removed(at).sum()) for run, _, at in self._look_up(wanted))
+        known = 0
+        if self._seen:
+            known, wanted = existing(self._seen, wanted)
+        found = self._look_up(wanted)
+        return known + sum(len(at) - int(run.removed(at).sum()) for run, _, at in found)
 
     def scan(self, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """Keys and records in the order of :func:`scurry.state.runs.key_rows.rank`, from the key
@@ -232,20 +234,21 @@ class RunTable:
             wider = ((rows.widened(width), content) for rows, content in _merged(self._runs))
             runs = write_run(self._place, width, wider, self._by)
             older = RunTable(self._place, runs, self.live, by=self._by)
-        recalled = self._recalled(keys)
-        if recalled is None:
+        emptying = self._by is Order.PREFIX and None in records
+        known = None if emptying else self._recalled(keys)
+        if known is None:
             # of two records under one key the later counts
             rows, records = KeyRows.of(keys[::-1], width, self._by), records[::-1]
             emptied = older._emptied(keys[::-1], records)
             if len(emptied):
                 rows, records = joined([rows, emptied]), [*records, *([None] * len(emptied))]
             order = rows.first_of_equals(rows.order())
-            existing = older._existing(rows.take(order))
+            present = older._existing(rows.take(order))
         else:
-            rows, order, existing = recalled
+            rows, order, present = known
         content = pa.array([record or b"" for record in records], pa.large_binary())
         rows, content = rows.take(order), content.take(pa.array(order))
-        live = self.live - existing + int(_not_empty(content).sum())
+        live = self.live - present + int(_not_empty(content).sum())
         added = RunTable(self._place, write_run(self._place, width, [(rows, content)], self._by))
         merge = _Merge(self._place, condemned, self._by)
         kept = merge.compacted([*older._runs, *added._runs], live)

@@ -8,20 +8,22 @@ when entries were written.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain, compress
 from operator import add
 from typing import Any
 
 from scurry.common.key_forms import SIMPLE
-from scurry.common.keys import form_of, forms_of, freeze, thaw
+from scurry.common.keys import form_of, forms_of, freeze, thaw, thaw_all
 from scurry.common.type_information import TypeInformation
 from scurry.state.codecs.encoding import IMMUTABLE
-from scurry.state.codecs.records import RecordCodec, head_of
+from scurry.state.codecs.records import TOGETHER, RecordCodec, head_of
 from scurry.state.journal import Group, grouped
-from scurry.state.runs.key_rows import Order
+from scurry.state.runs.below import Below
+from scurry.state.runs.key_rows import Marks, Order
 from scurry.state.slot_records import SlotRecords
 from scurry.state.states import MapState
 from scurry.state.tables.key_scope import KeyScope
-from scurry.state.tables.read_ahead import Found, ReadAhead
+from scurry.state.tables.read_ahead import ReadAhead
 from scurry.state.tables.table import (
     CACHE_ENTRIES,
     MISSING,
@@ -35,6 +37,8 @@ from scurry.state.tables.ttl import Sweeper
 ABSENT: Any = type("Absent", (), {"__repr__": lambda self: "ABSENT"})()
 #: Entries up to which a map that is fetched together with others is decoded whole.
 _SMALL = 4
+#: Types of what may stay in memory from one micro-batch to the next.
+_LASTING = IMMUTABLE | {type(ABSENT)}
 
 
 class MapTable:
@@ -64,8 +68,8 @@ class MapTable:
         self._max_parallelism = max_parallelism
         #: what is in memory of each key's map; ``ABSENT`` for entries known not to exist
         self.maps: dict[Any, dict[Any, Any]] = {}
-        #: by key, the entries that were written; a dict, since that has an order
-        self.dirty: dict[Any, dict[Any, None]] = {}
+        #: by key, the entries that were written, and their values
+        self.dirty: dict[Any, dict[Any, Any]] = {}
         #: keys of which every stored entry is in memory, or is to be deleted
         self._complete: set[Any] = set()
         #: keys whose stored entries are all to be deleted
@@ -73,28 +77,48 @@ class MapTable:
         #: by key, the records of entries whose values could be changed in place
         self._before: dict[Any, dict[Any, bytes]] = {}
         self._prefixes: dict[Any, bytes] = {}
-        self._ahead = ReadAhead(name, store, self._prefix_all, self._take_in)
+        #: keys that were read ahead, in the order in which they came, and their prefixes
+        self._asked: tuple[list[Any], list[bytes]] = [], []
+        self._ahead = ReadAhead(name, store, self._prefix_ahead, self._take_in)
 
     def prefetch(self, keys: list[Any]) -> None:
         """``keys`` are about to be handled."""
         if self._store.in_runs(self.name):
             self._ahead.announce(keys)
 
-    def _take_in(self, keys: list[Any], found: list[Found]) -> None:
+    def _take_in(self, keys: list[Any], below: Below) -> Marks:
         """Bring the small ones among maps that were found into memory, whole: to decode a few
-        entries together costs less than to look for one."""
-        maps, unpack_entry = self.maps, self.codec.entry_reader()
-        for key, records in zip(keys, found, strict=False):
-            if isinstance(records, int) or len(records) > _SMALL or key in maps:
-                continue
-            maps[key] = held = {}
-            self._complete.add(key)
-            for record in records.values():
-                _, entry, value = unpack_entry(record)
-                if type(entry) not in SIMPLE:
-                    entry = freeze(entry)
+        entries together costs less than to look for one. Says which those are."""
+        maps = self.maps
+        small: Marks = (below.counts() <= _SMALL) & ~below.large
+        if not maps.keys().isdisjoint(keys):
+            small &= [key not in maps for key in keys]
+        self._complete.update(compress(keys, small.tolist()))
+        owners, records = below.owners, below.records
+        if not small.all():
+            mine = small[owners]
+            owners, records = owners[mine], list(compress(records, mine.tolist()))
+        its_keys = list(map(keys.__getitem__, owners.tolist()))
+        for first in range(0, len(records), TOGETHER):
+            some = slice(first, first + TOGETHER)
+            self._take_in_some(its_keys[some], records[some])
+        return small
+
+    def _take_in_some(self, keys: list[Any], records: list[bytes]) -> None:
+        """Bring entries of maps that are not in memory, or not yet whole, into memory."""
+        _, entries, values = zip(*self.codec.unpack_entries(records), strict=True)
+        if not SIMPLE.issuperset(map(type, entries)):
+            entries = tuple(map(freeze, entries))
+        maps = self.maps
+        for key, entry, value in zip(keys, entries, values, strict=True):
+            held = maps.get(key)
+            if held is None:
+                maps[key] = {entry: value}
+            else:
                 held[entry] = value
-                if type(value) not in IMMUTABLE and not self.codec.fixed(value):
+        if not IMMUTABLE.issuperset(map(type, values)):
+            for key, entry, value, record in zip(keys, entries, values, records, strict=True):
+                if not self.codec.fixed(value):
                     self._before.setdefault(key, {})[entry] = record
 
     def of(self, key: Any) -> dict[Any, Any]:
@@ -160,11 +184,29 @@ class MapTable:
             found = self._prefixes[key] = prefix_of(key, self._max_parallelism)
         return found
 
+    def _prefix_ahead(self, keys: list[Any]) -> list[bytes]:
+        """The prefixes of keys that are read ahead, or of a single one."""
+        if len(keys) == 1:
+            return [self._prefix(keys[0])]
+        made = prefixes_of(keys, self._max_parallelism)
+        self._asked[0].extend(keys)
+        self._asked[1].extend(made)
+        return made
+
     def _prefix_all(self, keys: list[Any]) -> list[bytes]:
+        asked, made = self._asked
+        if keys == asked:
+            # as a rule one entry of each key is written, when the key is met
+            return made
+        self._remember_asked()
         known = self._prefixes
-        unknown = [key for key in keys if key not in known]
+        unknown = [key for key in dict.fromkeys(keys) if key not in known]
         known.update(zip(unknown, prefixes_of(unknown, self._max_parallelism), strict=True))
         return list(map(known.__getitem__, keys))
+
+    def _remember_asked(self) -> None:
+        self._prefixes.update(zip(*self._asked, strict=True))
+        self._asked = [], []
 
     def _stored(self, key: Any) -> Iterable[bytes]:
         """All stored records of a key."""
@@ -185,22 +227,12 @@ class MapTable:
     def _changes(self) -> tuple[list[bytes], list[bytes | None]]:
         """The addresses of records that changed, and the records."""
         self._notice_changes_in_place()
-        removed = [a for p in self._prefix_all(list(self._wiped)) for a in self._all_below(p)]
-        keys: list[Any] = []
-        prefixes: list[bytes] = []
-        entries: list[Any] = []
-        values: list[Any] = []
-        maps = self.maps
-        known = self._prefix_all(list(self.dirty))
-        for (key, dirty), prefix in zip(self.dirty.items(), known, strict=True):
-            held = maps[key]
-            for entry in dirty:
-                keys.append(key)
-                prefixes.append(prefix)
-                entries.append(entry)
-                values.append(held[entry])
-        where = list(map(add, prefixes, forms_of(entries)))
-        records = self.codec.pack_entries(keys, list(map(thaw, entries)), values, ABSENT)
+        removed = [a for p in map(self._prefix, self._wiped) for a in self._all_below(p)]
+        keys = [key for key, written in self.dirty.items() for _ in written]
+        entries = list(chain.from_iterable(self.dirty.values()))
+        values = list(chain.from_iterable(map(dict.values, self.dirty.values())))
+        where = list(map(add, self._prefix_all(keys), forms_of(entries)))
+        records = self.codec.pack_entries(keys, thaw_all(entries), values, ABSENT)
         return removed + where, [None] * len(removed) + records
 
     def _all_below(self, prefix: bytes) -> Iterable[bytes]:
@@ -217,28 +249,35 @@ class MapTable:
                 if entry not in dirty and record != self.codec.pack(
                     (key, thaw(entry)), held[entry]
                 ):
-                    self.dirty.setdefault(key, {})[entry] = None
+                    self.dirty.setdefault(key, {})[entry] = held[entry]
 
     def settle(self) -> None:
         """After a commit: keep entries that nobody can change in place."""
         self._ahead.forget()
         found = 0 if self.sweeper is None else self.sweeper.take_found()
-        if found or sum(map(len, self.maps.values())) > self._cache:
+        entries = sum(map(len, self.maps.values()))
+        if found or max(entries, len(self._complete), len(self._prefixes)) > self._cache:
             self.forget()
             return
+        self._remember_asked()
         self._wiped.clear()
         self.dirty.clear()
         self._before.clear()
-        for key, held in self.maps.items():
-            mutable = [
-                entry
-                for entry, value in held.items()
-                if value is not ABSENT and not self.codec.fixed(value)
-            ]
-            if mutable:
+        values = chain.from_iterable(map(dict.values, self.maps.values()))
+        if not _LASTING.issuperset(map(type, values)):
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Drop entries that somebody could change in place."""
+        fixed = self.codec.fixed
+        for key, held in list(self.maps.items()):
+            loose = [e for e, v in held.items() if v is not ABSENT and not fixed(v)]
+            if loose:
                 self._complete.discard(key)
-            for entry in mutable:
-                del held[entry]
+                for entry in loose:
+                    del held[entry]
+                if not held:
+                    del self.maps[key]
 
     def forget(self) -> None:
         """Drop everything held in memory."""
@@ -246,6 +285,7 @@ class MapTable:
             held.clear()
         self._before.clear()
         self._prefixes.clear()
+        self._asked = [], []
         self._ahead.forget()
 
     def items(self) -> Iterator[tuple[Any, dict[Any, Any]]]:
@@ -284,6 +324,13 @@ class TableMapState(MapState[Any, Any]):
         return self._table.load(scope, key)
 
     def get(self, key: Any) -> Any:
+        if type(key) in SIMPLE:
+            # what most calls find, without a further call
+            held = self._maps.get(self._scope.key)
+            if held is not None:
+                value = held.get(key, ABSENT)
+                if value is not ABSENT:
+                    return value
         value = self._find(key)
         return None if value is ABSENT else value
 
@@ -301,9 +348,9 @@ class TableMapState(MapState[Any, Any]):
             held[key] = value
         dirty = self._dirty.get(scope)
         if dirty is None:
-            self._dirty[scope] = {key: None}
+            self._dirty[scope] = {key: value}
         else:
-            dirty[key] = None
+            dirty[key] = value
 
     def put_all(self, dict_value: dict[Any, Any] | Iterable[tuple[Any, Any]]) -> None:
         for key, value in dict(dict_value).items():

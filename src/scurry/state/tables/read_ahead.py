@@ -15,9 +15,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from itertools import compress
 from typing import Any
 
+import numpy as np
+
 from scurry.state.journal import LONGEST, stored_key
+from scurry.state.runs.below import Below, Found
+from scurry.state.runs.key_rows import Marks
 from scurry.state.slot_records import SlotRecords
 from scurry.state.tables.table import LONGEST_PREFIX
 
@@ -33,8 +38,6 @@ _WORTH = 8
 #: Ends of addresses below this length are stored as they are, whatever their prefix.
 _SHORT = LONGEST - LONGEST_PREFIX
 
-Found = dict[bytes, bytes] | int
-
 
 class ReadAhead:
     """Records of one table in runs, by key."""
@@ -44,19 +47,23 @@ class ReadAhead:
         name: str,
         store: SlotRecords,
         prefixes: Callable[[list[Any]], list[bytes]],
-        on_fetch: Callable[[list[Any], list[Found]], None] | None = None,
+        take_in: Callable[[list[Any], Below], Marks] | None = None,
     ) -> None:
-        """``on_fetch`` is told of all keys that are fetched together, and what was found."""
+        """``take_in`` is given what was found of keys that were fetched together. It says of which
+        of them it has taken everything, so that it does not have to be kept here."""
         self._name = name
-        self._on_fetch = on_fetch
+        self._take_in = take_in
         self._store = store
         self._prefixes = prefixes
-        self._announced: list[list[Any]] = []
-        #: announced keys in the order in which they will come; where each of them comes first
+        #: announced keys in the order in which they will come
         self._order: list[Any] = []
+        #: of so many of them, where each comes first, of those announced last
         self._places: dict[Any, int] = {}
-        #: by place: whether the key has been fetched, be it still there or not
-        self._met = bytearray()
+        self._placed = 0
+        #: about where the key is that will be asked for next, as a rule
+        self._next = 0
+        #: announced keys that have been fetched, be it that what was found is still here or not
+        self._met: set[Any] = set()
         #: the records of a key, or how many there are if those are not few
         self._found: dict[Any, Found] = {}
         #: keys that were fetched together, and how many rows that were
@@ -67,7 +74,7 @@ class ReadAhead:
 
     def announce(self, keys: list[Any]) -> None:
         """These keys are about to be handled, in this order."""
-        self._announced.append(keys)
+        self._order.extend(keys)
 
     def record(self, key: Any, rest: bytes) -> bytes | None:
         """The record of ``key`` whose address ends in ``rest``, None if there is none."""
@@ -91,7 +98,7 @@ class ReadAhead:
         """All records of a key, by what follows its prefix in their addresses."""
         found = self._of(key)
         if isinstance(found, int):
-            (found,) = self._store.below_many(self._name, self._prefixes([key]))
+            (found,) = self._store.below_many(self._name, self._prefixes([key])).all()
             assert isinstance(found, dict)
         return found
 
@@ -99,32 +106,44 @@ class ReadAhead:
         found = self._found.get(key)
         if found is None:
             keys = self._next_from(key)
-            blocks = self._store.below_many(self._name, self._prefixes(keys), _FEW, _ROWS)
-            self._keep(keys[: len(blocks)], blocks)
-            if self._on_fetch is not None and len(blocks) > 1:
-                self._on_fetch(keys, blocks)
-            found = blocks[0]
+            below = self._store.below_many(self._name, self._prefixes(keys), _FEW, _ROWS)
+            del keys[len(below) :]
+            self._met.update(keys)
+            kept = np.ones(len(keys), dtype=np.bool_)
+            if len(keys) > 1:
+                self._next += len(keys)
+                if self._take_in is not None:
+                    # the first is the one that was asked for
+                    kept[1:] = ~self._take_in(keys, below)[1:]
+            found, *_ = records = below.of(kept)
+            self._keep(list(compress(keys, kept.tolist())), records)
         return found
 
     def _next_from(self, key: Any) -> list[Any]:
         """``key``, and the keys that will come after it, as far as they are known."""
-        for keys in self._announced:
-            end = len(self._order) + len(keys)
-            self._places.update(zip(reversed(keys), range(end - 1, -1, -1), strict=False))
-            self._order.extend(keys)
-        self._met.extend(bytes(len(self._order) - len(self._met)))
-        self._announced = []
-        place = self._places.get(key)
-        if place is None or self._met[place]:
+        place = None if key in self._met else self._place_of(key)
+        if place is None:
             return [key]
+        self._next = place
         following = dict.fromkeys(self._order[place : place + _KEYS])
-        return [other for other in following if other not in self._found]
+        if self._met.isdisjoint(following):
+            return list(following)
+        return [other for other in following if other not in self._met]
 
-    def _keep(self, keys: list[Any], found: list[Any]) -> None:
+    def _place_of(self, key: Any) -> int | None:
+        """Where a key that has not been fetched comes first, None if it was not announced."""
+        order, met = self._order, self._met
+        while self._next < len(order) and order[self._next] in met:
+            self._next += 1
+        if self._next < len(order) and order[self._next] == key:
+            return self._next
+        places = range(len(order) - 1, self._placed - 1, -1)
+        self._places.update(zip(reversed(order), places, strict=False))
+        self._placed = len(order)
+        return self._places.get(key)
+
+    def _keep(self, keys: list[Any], found: list[Found]) -> None:
         self._found.update(zip(keys, found, strict=True))
-        for place in map(self._places.get, keys):
-            if place is not None:
-                self._met[place] = True
         rows = sum(len(one) for one in found if not isinstance(one, int))
         self._blocks.append((keys, rows))
         self._rows += rows
@@ -136,7 +155,7 @@ class ReadAhead:
 
     def forget(self) -> None:
         """What runs have is no longer what was read."""
-        self._announced, self._order = [], []
-        for held in (self._places, self._met, self._found, self._blocks, self._singles):
+        for held in (self._order, self._places, self._met, self._found, self._blocks):
             held.clear()
-        self._rows = 0
+        self._singles.clear()
+        self._rows = self._placed = self._next = 0

@@ -96,6 +96,10 @@ class TtlMapState(TableMapState):
     def _find(self, key: Any) -> Any:
         return self._met(key, super()._find(key), super().put)
 
+    def get(self, key: Any) -> Any:
+        value = self._find(key)
+        return None if value is ABSENT else value
+
     def _met(self, entry: Any, held: Any, put: Callable[[Any, Any], None]) -> Any:
         """What a reader gets to see of an entry that was found."""
         if held is ABSENT:
