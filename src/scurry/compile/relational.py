@@ -9,7 +9,6 @@ from scurry.common.changelog import ChangelogMode
 from scurry.plan import relational as nodes
 from scurry.plan.node import Node
 from scurry.runtime.operator import Operator
-from scurry.runtime.relational.append_join import AppendJoinOperator
 from scurry.runtime.relational.async_lookup_join import AsyncLookupJoinOperator
 from scurry.runtime.relational.best_rows import LastRowOperator, TopRowOperator
 from scurry.runtime.relational.calc import (
@@ -127,8 +126,6 @@ _OPERATORS: dict[type[nodes.Relational], tuple[type[Operator], Arguments]] = {
 
 def relational_operator(node: Node) -> tuple[type[Operator], Arguments] | None:
     """What runs ``node``, if it is of a relation, and what gives the arguments for that."""
-    if isinstance(node, nodes.RegularJoin) and _only_grows(node):
-        return AppendJoinOperator, _keyed("condition", "null_equal")
     if isinstance(node, nodes.Rank):
         return _rank(node)
     if isinstance(node, nodes.Deduplicate):
@@ -138,12 +135,6 @@ def relational_operator(node: Node) -> tuple[type[Operator], Arguments] | None:
         made = SessionAggregateOperator if kept else SessionPartialsOperator
         return made, _keyed("calls", "time", "gap", "properties")
     return _OPERATORS.get(type(node)) if isinstance(node, nodes.Relational) else None
-
-
-def _only_grows(node: nodes.RegularJoin) -> bool:
-    """Whether a join only ever has more rows: no row goes, none is padded, none expires."""
-    modes = {source.changelog for source in node.inputs}
-    return node.kind == "inner" and not node.retention_ms and modes == {ChangelogMode.INSERT_ONLY}
 
 
 def _session_rows(node: nodes.SessionAggregate) -> bool:

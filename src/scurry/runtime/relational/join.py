@@ -1,50 +1,54 @@
 """Regular joins: every row meets all rows of the other side, for ever, and rows can go again.
 
-Both sides keep their rows by key, with how often each is there. A side that is padded with nulls
-while it has no partner also keeps how many partners each row has: padding is sent when the number
-is 0, and taken back when it is no longer. The order and the kinds of changes are Flink's: an inner
-join hands on the kind of the row that caused a pair, where padding is involved a pair is inserted
-and deleted.
+Both sides keep their rows as columns, by the hashes of their keys
+(:mod:`scurry.runtime.columnar.row_table`). A batch of both inputs is joined as a whole: the rows
+that are kept for its keys are found, the lifetimes of all rows within the batch worked out, and
+from these which record meets which rows (:mod:`scurry.runtime.relational.join_sides`), and what
+that sends (:mod:`scurry.runtime.relational.join_changes`). The changes are those of Flink, record
+by record, however the input is cut.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from scurry.common.keys import stable_hash, stable_hash_int64
 from scurry.runtime.batch import Batch, Longs
-from scurry.runtime.columnar.batch_keys import batch_keys
-from scurry.runtime.columnar.row_codec import RowCodec
-from scurry.runtime.columnar.row_sets import RowSet, collector_paused
+from scurry.runtime.columnar.equal_rows import small_order
+from scurry.runtime.columnar.row_runs import Hashes
+from scurry.runtime.columnar.row_table import FoundRows, RowTable, passes
+from scurry.runtime.key_columns import key_column
+from scurry.runtime.keyed_state import store_of
+from scurry.runtime.kinds import Kinds
+from scurry.runtime.relational.join_changes import ANTI, SEMI, Changes, JoinChanges
+from scurry.runtime.relational.join_sides import Arrivals, Side, give_codes
 from scurry.runtime.relational.keyed import KeyedRelationalOperator
-from scurry.runtime.relational.pairs import true_pairs
-from scurry.runtime.relational.relation import DELETE, INSERT, UPDATE_AFTER
-from scurry.runtime.relational.rows_out import RowsOut, null_row
+from scurry.runtime.relational.relation import take_all
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.task_context import TaskContext
 
-SEMI, ANTI = "semi", "anti"
-#: Where an entry has its count, and the number of partners.
-COUNT, PARTNERS = 1, 2
+#: How the names of the tables of the two sides begin.
+TABLES_OF_ROWS = "#runs"
+_SIDES = "left", "right"
 
 
-class Sides(NamedTuple):
-    """The rows of a batch of two inputs, in order."""
+class Output(NamedTuple):
+    """What is sent, in order."""
 
-    ports: list[int]
-    rows: list[bytes]
-    #: the number of the row's key, -1 if its key equals nothing
-    codes: list[int]
-    kinds: list[int]
-    keys: list[Any]
+    ticks: Longs
+    kinds: Kinds
+    columns: list[pa.Array]
 
 
 class JoinOperator(KeyedRelationalOperator):
     """Joins two relations on equal keys."""
 
-    state_kind: ClassVar[str] = "rows of two sides"
+    state_kind: ClassVar[str] = "columns of rows of two sides"
     two_inputs = True
 
     def __init__(
@@ -61,9 +65,11 @@ class JoinOperator(KeyedRelationalOperator):
         super().__init__(spec, columns, inputs, keys, retention_ms)
         self._kind = kind
         self._condition = condition
-        self._null_equal = null_equal
-        self._padded = (kind in ("left", "full"), kind in ("right", "full"))
-        self._codecs = [RowCodec(one) for one in inputs]
+        self._null_equal = null_equal or (False,) * len(keys[0])
+        #: whether how many partners a row has is kept with it
+        self._counted = kind != "inner" and (condition is not None or retention_ms > 0)
+        self._numbered = self._counted or retention_ms > 0
+        self._sure = _told_apart(inputs, keys) and not any(self._null_equal)
 
     @classmethod
     def layout_parameters(cls, *arguments: Any) -> dict[str, str]:
@@ -71,221 +77,202 @@ class JoinOperator(KeyedRelationalOperator):
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
-        self._nulls = [null_row(codec) for codec in self._codecs]
-        self._sets = self.rows_of_keys("left"), self.rows_of_keys("right")
+        store = store_of(context)
+        compared = ((), ()) if self._sure else self.keys
+        names = [f"{self.spec.uid}\x1f{TABLES_OF_ROWS} {side}" for side in _SIDES]
+        more = self._numbered, self.retention_ms, self._now
+        self._tables = [
+            store.part(name, partial(RowTable, name, store, columns, keys, *more))
+            for name, columns, keys in zip(names, self.inputs, compared, strict=True)
+        ]
+
+    def begin(self, watermark: int) -> None:
+        for table in self._tables:
+            table.begin()
 
     def process_ports(self, batch: Batch, ports: Longs) -> None:
-        one_sided = self._kind in (SEMI, ANTI)
-        out = RowsOut(self._codecs[:1] if one_sided else self._codecs)
-        with collector_paused():
-            self._process(batch, ports, one_sided, out)
-        made = out.batch(batch, self.columns, self.codec)
-        if made is not None:
-            self.emit(made)
+        arrivals = [self._arrivals(batch, ports, port) for port in (0, 1)]
+        asked = _distinct(np.concatenate([one.hashes[~one.alone] for one in arrivals]))
+        sent: list[Output] = []
+        parts = passes(self._tables, asked)
+        for part in parts:
+            mine = arrivals if len(parts) == 1 else [_within(one, part) for one in arrivals]
+            sent += self._joined(mine, batch.size + 1)
+            for table in self._tables:
+                table.relax()
+        if len(parts) > 1:
+            alone = [one.take(np.flatnonzero(one.alone)) for one in arrivals]
+            sent += self._joined(alone, batch.size + 1)
+        if sent:
+            whole = _in_order(sent)
+            self.send(batch, whole.columns, whole.ticks - 1, whole.kinds)
 
-    def _process(self, batch: Batch, ports: Longs, one_sided: bool, out: RowsOut) -> None:
-        sides = self._sides(batch, ports)
-        matched = None if self._condition is None else self._matches(sides)
-        if one_sided:
-            self._check_existence(sides, matched, out)
-        else:
-            self._join(sides, matched, out)
+    # --- records
 
-    # --- rows and keys
+    def _arrivals(self, batch: Batch, ports: Longs, port: int) -> Arrivals:
+        part, places = batch.of_port(ports, port)
+        if not len(places):
+            schema = self.inputs[port]
+            empty = [pa.array([], kind) for kind in schema.types]
+            columns = pa.RecordBatch.from_arrays(empty, schema=schema)
+            none = np.zeros(0, dtype=np.int64)
+            return Arrivals(
+                columns, none.astype(np.uint64), none, none.astype(np.int8), none.astype(bool)
+            )
+        columns = self.columns_of(part, port)
+        kinds = part.kinds
+        kinds = np.zeros(len(places), dtype=np.int8) if kinds is None else kinds
+        hashes, alone = self._hashes(part, port), self._alone(columns, port)
+        return Arrivals(columns, hashes, places + 1, kinds, alone)
 
-    def _sides(self, batch: Batch, ports: Longs) -> Sides:
-        rows: list[bytes] = [b""] * batch.size
-        codes = np.zeros(batch.size, dtype=np.int64)
-        numbers: dict[Any, int] = {}
-        for port in (0, 1):
-            part, places = batch.of_port(ports, port)
-            if not len(places):
-                continue
-            columns = self.columns_of(part, port)
-            for place, row in zip(
-                places.tolist(), self._codecs[port].encode(columns.columns), strict=True
-            ):
-                rows[place] = row
-            keys = batch_keys(part, self.picked[port])
-            mine = [numbers.setdefault(key, len(numbers)) for key in keys.keys]
-            mapped = np.array(mine, dtype=np.int64)[keys.codes]
-            lonely = self._without_equal(columns, port)
-            codes[places] = mapped if lonely is None else np.where(lonely, -1, mapped)
-        kinds = batch.kinds
-        listed = [INSERT] * batch.size if kinds is None else kinds.tolist()
-        return Sides(ports.tolist(), rows, codes.tolist(), listed, list(numbers))
+    def _alone(self, columns: pa.RecordBatch, port: int) -> Any:
+        """The records whose key has a null that equals nothing."""
+        alone = np.zeros(columns.num_rows, dtype=bool)
+        for index, equal in zip(self.keys[port], self._null_equal, strict=False):
+            if not equal and columns.column(index).null_count:
+                alone |= columns.column(index).is_null().to_numpy(zero_copy_only=False)
+        return alone
 
-    def _without_equal(self, columns: pa.RecordBatch, port: int) -> Any:
-        """The rows whose key has a null that equals nothing, None if there are none."""
-        found = None
-        for number, index in enumerate(self.keys[port]):
-            column = columns.column(index)
-            equal = number < len(self._null_equal) and self._null_equal[number]
-            if column.null_count and not equal:
-                null = column.is_null().to_numpy(zero_copy_only=False)
-                found = null if found is None else found | null
-        return found
+    def _hashes(self, part: Batch, port: int) -> Hashes:
+        """The hashes of keys: those by which rows found their way here."""
+        if part.key_column is not None:
+            return stable_hash_int64(part.key_column)
+        found = key_column(part, self.picked[port])
+        if found is None:
+            assert part.keys is not None
+            return np.array([stable_hash(key) for key in part.keys], dtype=np.uint64)
+        if found.hashes is None:
+            return stable_hash_int64(found.codes)
+        return np.asarray(found.hashes(), dtype=np.uint64)[found.codes]
 
-    def _held(self, sides: Sides) -> tuple[list[RowSet], list[RowSet]]:
-        return self._sets[0].of(sides.keys), self._sets[1].of(sides.keys)
+    # --- joining
 
-    def _matches(self, sides: Sides) -> set[tuple[bytes, bytes]]:
-        """The pairs for which the condition is true, of all that can meet in this batch."""
-        held = self._held(sides)
-        fresh: list[dict[int, dict[bytes, None]]] = [{}, {}]
-        for port, row, code in zip(sides.ports, sides.rows, sides.codes, strict=True):
-            if code >= 0:
-                fresh[port].setdefault(code, {})[row] = None
-        candidates: dict[tuple[bytes, bytes], None] = {}
-        for code in {*fresh[0], *fresh[1]}:
-            new = [side.get(code, {}) for side in fresh]
-            every = [{**dict.fromkeys(held[port][code].rows), **new[port]} for port in (0, 1)]
-            candidates.update(dict.fromkeys((left, right) for left in new[0] for right in every[1]))
-            candidates.update(dict.fromkeys((left, right) for left in every[0] for right in new[1]))
-        return true_pairs(self, self._condition, self._codecs, list(candidates))
+    def _joined(self, arrivals: Sequence[Arrivals], last: int) -> list[Output]:
+        """What ``arrivals`` send; what they change is kept."""
+        pairs = zip(self._find(arrivals), arrivals, strict=True)
+        sides = [Side(found, mine, last) for found, mine in pairs]
+        give_codes(sides, self.keys, self._sure)
+        for side in sides:
+            side.live(repeated=self.retention_ms > 0)
+        condition = None if self._condition is None else partial(self._true, sides)
+        changes = JoinChanges(sides, self._kind, condition, self._counted)
+        sent = changes.run()
+        for port, side in enumerate(sides):
+            self._keep(port, side, changes.partners[port], changes.counted[port])
+        return [self._output(sides, sent)] if sent else []
 
-    # --- pairs
+    def _find(self, arrivals: Sequence[Arrivals]) -> list[FoundRows]:
+        """The rows of both sides that matter for ``arrivals``: those that can be partners of the
+        other side's records, or go. Where it matters only whether there are any, one is enough."""
+        comes = [_distinct(one.hashes[~one.alone]) for one in arrivals]
+        goes = [_distinct(one.hashes[one.goes & ~one.alone]) for one in arrivals]
+        if self.retention_ms:
+            goes = comes
+        one_sided = self._kind in (SEMI, ANTI) and not self._counted
+        found: list[FoundRows] = []
+        for port in (1, 0):
+            asked, once = _distinct(np.concatenate([comes[1 - port], goes[port]])), None
+            if one_sided and port == 1:
+                asked, once = goes[1], _without(np.concatenate(comes), goes[1])
+            elif one_sided and self._sure:
+                # where there are right rows that stay no left row turns
+                steady = _without(found[0].hashes, goes[1])
+                asked = _distinct(np.concatenate([_without(comes[1], steady), goes[0]]))
+            elif self._watches(1 - port):
+                once = _without(comes[port], asked)
+            found.append(self._tables[port].find(asked, once))
+        return found[::-1]
 
-    def _join(self, sides: Sides, matched: set[tuple[bytes, bytes]] | None, out: RowsOut) -> None:
-        held = self._held(sides)
-        lists, kinds, causes = out.parts, out.kinds, out.causes
-        padded = self._padded
-        for at, (port, row, code, kind) in enumerate(
-            zip(sides.ports, sides.rows, sides.codes, sides.kinds, strict=True)
-        ):
-            comes = kind in (INSERT, UPDATE_AFTER)
-            mine_padded, other_padded = padded[port], padded[1 - port]
-            if code < 0:
-                if mine_padded:
-                    self._pad(out, port, INSERT if comes else DELETE, at, row)
-                continue
-            mine, other = held[port][code], held[1 - port][code]
-            partners = other.rows
-            if matched is not None:
-                partners = {
-                    that: entry
-                    for that, entry in partners.items()
-                    if ((that, row) if port else (row, that)) in matched
-                }
-            shown = (INSERT if comes else DELETE) if mine_padded or other_padded else kind
-            if not comes:
-                _take_back(mine, row)
-            if not partners and mine_padded:
-                self._pad(out, port, shown, at, row)
-            if comes and other_padded:
-                self._meet(out, other, partners, 1 - port, at)
-            count = 0
-            for that, entry in partners.items():
-                times = entry[COUNT]
-                count += times
-                for _ in range(times):
-                    lists[port].append(row)
-                    lists[1 - port].append(that)
-                    kinds.append(shown if comes or not other_padded or mine_padded else kind)
-                    causes.append(at)
-            if comes:
-                _add(mine, row, count)
-            elif other_padded:
-                self._part(out, other, partners, 1 - port, at)
+    def _watches(self, port: int) -> bool:
+        """Whether it matters for rows of a side that the other side gets its first row of a key."""
+        return not self._counted and self._kind in (("left", "full"), ("right", "full"))[port]
 
-    def _pad(self, out: RowsOut, port: int, kind: int, cause: int, row: bytes) -> None:
-        """A row of side ``port`` beside nulls."""
-        out.add(kind, cause, *((row, self._nulls[1]) if port == 0 else (self._nulls[0], row)))
+    def _true(self, sides: Sequence[Side], left: Longs, right: Longs) -> Any:
+        """For which pairs of rows the condition is true."""
+        columns = [*take_all(sides[0].columns, left), *take_all(sides[1].columns, right)]
+        schema = pa.schema([*self.inputs[0], *self.inputs[1]])
+        return self.truth(self._condition, pa.RecordBatch.from_arrays(columns, schema=schema))
 
-    def _meet(self, out: RowsOut, held: RowSet, rows: Any, port: int, cause: int) -> None:
-        """Rows of a padded side get a partner."""
-        for row, entry in rows.items():
-            if entry[PARTNERS] == 0:
-                for _ in range(entry[COUNT]):
-                    self._pad(out, port, DELETE, cause, row)
-            entry[PARTNERS] += 1
-            held.changed(entry)
+    def _output(self, sides: Sequence[Side], sent: Sequence[Changes]) -> Output:
+        ticks = np.concatenate([one.ticks for one in sent])
+        places = np.concatenate([one.ticks * 2 + one.phase for one in sent])
+        order = small_order(places)
+        kinds = np.concatenate([one.kinds for one in sent])[order]
+        columns: list[pa.Array] = []
+        count = 1 if self._kind in (SEMI, ANTI) else 2
+        for side, name in list(zip(sides, _SIDES, strict=True))[:count]:
+            rows = np.concatenate([getattr(one, name) for one in sent])[order]
+            none = rows < 0
+            index = pa.array(rows, mask=none) if none.any() else pa.array(rows)
+            columns += [column.take(index) for column in side.columns]
+        return Output(ticks[order], kinds, columns)
 
-    def _part(self, out: RowsOut, held: RowSet, rows: Any, port: int, cause: int) -> None:
-        """Rows of a padded side lose a partner."""
-        for row, entry in rows.items():
-            entry[PARTNERS] -= 1
-            held.changed(entry)
-            if entry[PARTNERS] == 0:
-                for _ in range(entry[COUNT]):
-                    self._pad(out, port, INSERT, cause, row)
+    # --- state
 
-    # --- semi and anti joins
+    def _keep(self, port: int, side: Side, partners: Longs, counted: Any) -> None:
+        """Keep rows that came and are still there, and what became of those that were there."""
+        table, old, last = self._tables[port], side.old, side.last
+        gone = side.deaths[:old] != last
+        changed = gone | counted[:old]
+        if self.retention_ms:
+            changed |= side.repeated
+        if changed.any():
+            table.change(side.found, changed, ~gone, self._numbers(partners[:old]))
+        staying = side.comes & (side.deaths == last) & ~side.alone
+        staying[:old] = False
+        rows = np.flatnonzero(staying)
+        if len(rows):
+            columns = side.arrivals.columns
+            if len(rows) < columns.num_rows:
+                columns = columns.take(pa.array(rows - old))
+            table.add(side.hashes[rows], columns, self._numbers(partners[rows]))
 
-    def _check_existence(
-        self, sides: Sides, matched: set[tuple[bytes, bytes]] | None, out: RowsOut
-    ) -> None:
-        held = self._held(sides)
-        anti = self._kind == ANTI
-        for at, (port, row, code, kind) in enumerate(
-            zip(sides.ports, sides.rows, sides.codes, sides.kinds, strict=True)
-        ):
-            comes = kind in (INSERT, UPDATE_AFTER)
-            if code < 0:
-                if port == 0 and anti:
-                    out.add(kind, at, row)
-                continue
-            mine, other = held[port][code], held[1 - port][code]
-            partners = other.rows
-            if matched is not None:
-                partners = {
-                    that: entry
-                    for that, entry in partners.items()
-                    if ((that, row) if port else (row, that)) in matched
-                }
-            if port == 0:
-                count = sum(entry[COUNT] for entry in partners.values())
-                if (count == 0) == anti:
-                    out.add(kind, at, row)
-                if comes:
-                    _add(mine, row, count)
-                else:
-                    _take_back(mine, row)
-                continue
-            if comes:
-                _add(mine, row, 0)
-            else:
-                _take_back(mine, row)
-            self._existence_changes(out, other, partners, at, kind, comes, anti)
-
-    def _existence_changes(
-        self,
-        out: RowsOut,
-        held: RowSet,
-        rows: Any,
-        cause: int,
-        kind: int,
-        comes: bool,
-        anti: bool,
-    ) -> None:
-        """Left rows get or lose a partner."""
-        for row, entry in rows.items():
-            turns = entry[PARTNERS] == (0 if comes else 1)
-            entry[PARTNERS] += 1 if comes else -1
-            held.changed(entry)
-            if turns:
-                shown = kind if not anti else DELETE if comes else INSERT
-                for _ in range(entry[COUNT]):
-                    out.add(shown, cause, row)
+    def _numbers(self, partners: Longs) -> Longs:
+        """The numbers of rows that are written now."""
+        if not self._numbered:
+            return np.zeros((0, len(partners)), dtype=np.int64)
+        return np.stack([partners, np.full(len(partners), self.context.now)])
 
 
-def _add(held: RowSet, row: bytes, partners: int) -> None:
-    entry = held.rows.get(row)
-    if entry is None:
-        held.put(row, 1, partners)
-    else:
-        entry[COUNT] += 1
-        entry[PARTNERS] = partners
-        held.changed(entry)
+def _told_apart(inputs: Sequence[pa.Schema], keys: Sequence[Sequence[int]]) -> bool:
+    """Whether keys are equal where their hashes are: whole numbers of at most 64 bits are."""
+    kinds = [
+        one.field(index).type for one, mine in zip(inputs, keys, strict=True) for index in mine
+    ]
+    whole = all(pa.types.is_integer(kind) and kind != pa.uint64() for kind in kinds)
+    return whole and len(keys[0]) == 1
 
 
-def _take_back(held: RowSet, row: bytes) -> None:
-    """A row goes; one that is not there is ignored."""
-    entry = held.rows.get(row)
-    if entry is None:
-        return
-    if entry[COUNT] == 1:
-        held.remove(row)
-    else:
-        entry[COUNT] -= 1
-        held.changed(entry)
+def _distinct(hashes: Hashes) -> Hashes:
+    """The hashes that there are, sorted; NumPy's own way hashes them first, which takes longer."""
+    hashes = np.sort(hashes)
+    return hashes[np.append(True, hashes[1:] != hashes[:-1])] if len(hashes) else hashes
+
+
+def _without(hashes: Hashes, others: Hashes) -> Hashes:
+    """The distinct hashes that are none of ``others``, which are sorted too."""
+    hashes = _distinct(hashes)
+    if not len(others):
+        return hashes
+    near = others[np.minimum(others.searchsorted(hashes), len(others) - 1)]
+    left: Hashes = hashes[near != hashes]
+    return left
+
+
+def _within(arrivals: Arrivals, hashes: Hashes) -> Arrivals:
+    """The records with hashes from the first to the last of ``hashes``, which are sorted."""
+    mine = (arrivals.hashes >= hashes[0]) & (arrivals.hashes <= hashes[-1]) & ~arrivals.alone
+    return arrivals.take(np.flatnonzero(mine))
+
+
+def _in_order(sent: Sequence[Output]) -> Output:
+    """All of ``sent``, in the order of the records that caused it."""
+    if len(sent) == 1:
+        return sent[0]
+    ticks = np.concatenate([one.ticks for one in sent])
+    order = small_order(ticks)
+    columns = [
+        pa.concat_arrays(parts) for parts in zip(*(one.columns for one in sent), strict=True)
+    ]
+    kinds = np.concatenate([one.kinds for one in sent])
+    return Output(ticks[order], kinds[order], take_all(columns, order))
