@@ -2,6 +2,7 @@
 
     <python with apache-flink> scripts/flink_scenarios.py            (what `make diff-flink` runs)
     <python with apache-flink> scripts/flink_scenarios.py --write    (fills in new ones)
+    ... --batch                                                      (the same in batch mode)
 
 It needs nothing of Scurry but the files; PyFlink is in an environment of its own.
 """
@@ -26,9 +27,11 @@ from tests.sql.scenario import (
 _KINDS = ("+I", "-U", "+U", "-D")
 
 
-def run(scenario: Scenario, directory: Path) -> list[str]:
+def run(scenario: Scenario, directory: Path, batch: bool = False) -> list[str]:
     """Every change that Flink gives, with parallelism 1."""
-    env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    streaming = EnvironmentSettings.in_streaming_mode()
+    settings = EnvironmentSettings.in_batch_mode() if batch else streaming
+    env = TableEnvironment.create(settings)
     env.get_config().set("parallelism.default", "1")
     env.get_config().set("table.local-time-zone", "UTC")
     scenario.write_files(directory)
@@ -47,6 +50,46 @@ def compare(scenario: Scenario, found: list[str]) -> str | None:
     return None
 
 
+def compare_batch(scenario: Scenario, found: list[str]) -> str | None:
+    """What differs in batch mode, None if nothing does."""
+    expected = scenario.table if scenario.batch is None else scenario.batch
+    table = table_text(found)
+    return None if table == expected else f"batch: {table} instead of {expected}"
+
+
+def write_batch(path: Path, title: str, lines: list[str]) -> None:
+    """Add what Flink gives in batch mode, where that differs."""
+    kept = path.read_text().rstrip("\n")
+    path.write_text("\n".join([kept, f"-- {title}", *(f"-- {line}" for line in lines)]) + "\n")
+
+
+def reason_of(failure: Exception) -> str:
+    """The first exception that says something."""
+    text = str(failure)
+    cause = [line for line in text.splitlines() if "Exception:" in line][:2]
+    return " | ".join(cause) or text[:300]
+
+
+def check_batch(path: Path, writing: bool) -> bool:
+    """Run a scenario in batch mode; whether it differs from what its file says."""
+    scenario = read_scenario(path)
+    with tempfile.TemporaryDirectory() as directory:
+        try:
+            found = run(scenario, Path(directory), batch=True)
+        except Exception as failure:
+            reason = reason_of(failure)
+            known = scenario.refused_in_batch is not None
+            print(f"{'ok    ' if known else 'FAILED'} {scenario.name}: {reason}")
+            if writing and not known and "INSERT-only table sources" in reason:
+                write_batch(path, "refused in batch", ["INSERT-only table sources"])
+            return not known
+    problem = compare_batch(scenario, found)
+    print(f"{'ok    ' if problem is None else 'DIFFER'} {scenario.name} {problem or ''}")
+    if problem is not None and writing and scenario.batch is None:
+        write_batch(path, "batch", table_text(found))
+    return problem is not None
+
+
 def write(path: Path, found: list[str]) -> None:
     """Add what Flink gives to a scenario's file."""
     lines = [path.read_text().rstrip("\n"), "-- table", *(f"-- {row}" for row in table_text(found))]
@@ -56,20 +99,23 @@ def write(path: Path, found: list[str]) -> None:
 
 def main() -> int:
     """Run all scenarios; the number of those that differ is the exit code."""
-    writing = "--write" in sys.argv
+    writing, batch = "--write" in sys.argv, "--batch" in sys.argv
     wanted = [one for one in sys.argv[1:] if not one.startswith("--")]
     differ = 0
     for path in sorted(DIRECTORY.glob("*.sql")):
         scenario = read_scenario(path)
-        if (wanted and scenario.name not in wanted) or scenario.refused is not None:
+        if wanted and scenario.name not in wanted:
+            continue
+        if batch:
+            differ += check_batch(path, writing)
+            continue
+        if scenario.refused is not None:
             continue
         with tempfile.TemporaryDirectory() as directory:
             try:
                 found = run(scenario, Path(directory))
             except Exception as failure:
-                text = str(failure)
-                cause = [line for line in text.splitlines() if "Exception:" in line][:2]
-                print(f"FAILED {scenario.name}: {' | '.join(cause) or text[:300]}")
+                print(f"FAILED {scenario.name}: {reason_of(failure)}")
                 differ += 1
                 continue
         if scenario.table is None and writing:

@@ -62,7 +62,11 @@ def condition(draw: st.DrawFn, alias: str, table: str) -> str:
              "NOT EXISTS (SELECT 1 FROM l AS i WHERE i.k = {1}.k AND i.v > 1)",
              "{0} NOT IN (SELECT w FROM r WHERE w IS NOT NULL)", "{0} NOT IN (SELECT w FROM r)",
              "{0} >= (SELECT MIN(v) FROM l)",
-             "{0} <= (SELECT MAX(i.w) FROM r AS i WHERE i.k = {1}.k)"]  # fmt: skip
+             "{0} <= (SELECT MAX(i.w) FROM r AS i WHERE i.k = {1}.k)",
+             "{0} <= (SELECT COUNT(*) + 1 FROM r AS i WHERE i.k = {1}.k AND i.w > {0})",
+             "{0} > ANY (SELECT w FROM r)", "{0} <= ALL (SELECT i.w FROM r AS i WHERE i.k = {1}.k)",
+             "EXISTS (SELECT 1 FROM r AS i WHERE i.k = {1}.k AND EXISTS "
+             "(SELECT 1 FROM l AS j WHERE j.k = i.k AND j.v > {0}))"]  # fmt: skip
     return draw(st.sampled_from(forms)).format(left, alias)
 
 
@@ -70,13 +74,40 @@ def where(draw: st.DrawFn, alias: str, table: str) -> str:
     if draw(st.booleans()):
         return ""
     parts = [condition(draw, alias, table) for _ in range(draw(st.integers(1, 2)))]
-    return f" WHERE {' AND '.join(parts)}"
+    connected = draw(st.sampled_from([" AND ", " OR "])).join(parts)
+    negated = draw(st.sampled_from(["", "", "NOT "]))
+    return f" WHERE {negated}({connected})"
 
 
 def plain(draw: st.DrawFn) -> str:
     table = draw(st.sampled_from(["l", "r"]))
     first = number(draw, "t", table)
     return f"SELECT {first} AS a, t.k AS b FROM {table} AS t{where(draw, 't', table)}"
+
+
+def decided(draw: st.DrawFn) -> str:
+    """Conditions in the select list: true, false or unknown."""
+    table = draw(st.sampled_from(["l", "r"]))
+    first, second = condition(draw, "t", table), condition(draw, "t", table)
+    value = f"CASE WHEN {first} THEN 1 WHEN NOT ({first}) THEN 0 ELSE 2 END"
+    return f"SELECT {value} AS a, {second} AS b FROM {table} AS t"
+
+
+def lateral(draw: st.DrawFn) -> str:
+    inner = draw(st.sampled_from([
+        "SELECT i.w AS w FROM r AS i WHERE i.k = l.k",
+        "SELECT i.w + l.v AS w FROM r AS i WHERE i.k = l.k AND i.w >= l.v",
+        "SELECT COUNT(*) AS w FROM r AS i WHERE i.k = l.k",
+        "SELECT COALESCE(MAX(i.w), 9) AS w FROM r AS i WHERE i.k < l.v",
+        "SELECT i.w AS w FROM r AS i WHERE i.k = l.k ORDER BY i.w DESC NULLS LAST LIMIT 1",
+        "SELECT SUM(i.w) AS w FROM r AS i WHERE i.k = l.k GROUP BY i.w",
+        "SELECT COUNT(*) AS w FROM r AS i WHERE i.k = l.k HAVING COUNT(*) < 2",
+        "SELECT i.w AS w FROM r AS i WHERE i.k = l.k UNION ALL SELECT l.v AS w",
+        "SELECT DISTINCT i.w AS w FROM r AS i JOIN l AS j ON i.k = j.k AND j.v = l.v",
+    ]))  # fmt: skip
+    kind = draw(st.sampled_from(["CROSS JOIN LATERAL ({0}) AS t",
+                                 "LEFT JOIN LATERAL ({0}) AS t ON TRUE"]))  # fmt: skip
+    return f"SELECT l.v AS a, t.w AS b FROM l {kind.format(inner)}"
 
 
 def joined(draw: st.DrawFn) -> str:
@@ -124,7 +155,7 @@ def ranked(draw: st.DrawFn) -> str:
 
 @st.composite
 def queries(draw: st.DrawFn) -> str:
-    kinds = [plain, joined, grouped, counted, combined, distinct, ranked]
+    kinds = [plain, joined, grouped, counted, combined, distinct, ranked, decided, lateral]
     return draw(st.sampled_from(kinds))(draw)
 
 

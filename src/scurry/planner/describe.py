@@ -163,6 +163,10 @@ def _sort(node: algebra.Sort) -> str:
     return f"orderBy=[{_order(node.order, node.columns)}]{offset}{fetch}"
 
 
+def _final_rows(node: physical.FinalRows) -> str:
+    return f"orderBy=[{_order(node.order, node.columns)}]" if node.order else "orderBy=[]"
+
+
 def _set_operation(node: algebra.SetOperation) -> str:
     return f"kind=[{node.kind.upper()}{' ALL' if node.all else ''}]"
 
@@ -205,6 +209,7 @@ _WRITERS: dict[type[Node], Callable[[Any], str]] = {
     physical.SessionAggregate: _session_aggregate,
     physical.WindowRank: _window_rank,
     physical.Deduplicate: _deduplicate,
+    physical.FinalRows: _final_rows,
     physical.EquiJoin: _keyed_join,
     physical.IntervalJoin: _keyed_join,
     physical.VersionedJoin: _keyed_join,

@@ -9,10 +9,12 @@ from scurry.planner.plan import optimise
 from scurry.planner.traits import changes_of
 
 
-def explain(node: Node, changelog: bool = False, update_before: bool = True) -> str:
+def explain(
+    node: Node, changelog: bool = False, update_before: bool = True, batch: bool = False
+) -> str:
     """The plan of a query as text. With ``changelog`` each line says which kinds of changes the
     node sends; ``update_before`` says whether the reader of the query wants old rows."""
-    found = optimise(node)
+    found = optimise(node, batch)
     needs = Needs()
     needs.require(found, update_before)
     lines: list[str] = []

@@ -27,7 +27,6 @@ GAPS: dict[str, Gap] = {
     "pattern-function": Gap("RUNNING and FINAL", "They belong to MATCH_RECOGNIZE."),
     "within-group": Gap("WITHIN GROUP", "Collect the values with ARRAY_AGG and sort the array."),
     "aggregate-order": Gap("ORDER BY within an aggregate", "Sort the array of ARRAY_AGG."),
-    "quantified": Gap("ALL, ANY and SOME of a query", "Compare with MAX or MIN of the query."),
     "query-constructor": Gap("A collection of a query's rows", "Use ARRAY_AGG or COLLECT in it."),
     "multiset-operator": Gap("An operator on multisets", "UNNEST the multisets and join them."),
     "like-variant": Gap("This comparison of texts", "Use LIKE with LOWER, or REGEXP."),
@@ -41,10 +40,6 @@ GAPS: dict[str, Gap] = {
         "This way to refer to columns of the query around it",
         "Compare the outer columns with = in the WHERE of the inner query.",
     ),
-    "scalar-rows": Gap(
-        "A query in place of a value that may have several rows", "Take MAX or MIN of its column."
-    ),
-    "lateral-query": Gap("A lateral query", "Use ROW_NUMBER() OVER (...) and filter by it."),
     "over-frame": Gap(
         "This frame of rows", "Let the frame end at CURRENT ROW; it may begin n PRECEDING."
     ),

@@ -231,7 +231,7 @@ class Lowering:
             calls=_calls(node.calls),
             retracting=not changes_of(node.input).grows,
             update_before=before,
-            mini_batch=self._options.mini_batch,
+            mini_batch=self._options.mini_batch or self._options.batch,
             retention_ms=self._options.retention_ms if node.ttl is None else node.ttl,
         )
 
@@ -333,6 +333,15 @@ class Lowering:
             raise refuse("offset-only", node.span)
         order = _sort_keys(node.order[1:])
         return plan.TemporalSort(**common, inputs=source, time=first.index, order=order)
+
+    def _final_rows(self, node: physical.FinalRows, before: bool) -> PlanNode:
+        known = min(keys_of(node.input), key=lambda key: (len(key), sorted(key)), default=None)
+        keys = tuple(range(node.width)) if known is None else tuple(sorted(known))
+        return plan.FinalRows(
+            **self._common(node, before),
+            inputs=(self._keyed(node.input, () if node.order else keys),),
+            order=_sort_keys(node.order),
+        )
 
     # --- two inputs -------------------------------------------------------------------------------
 
@@ -478,6 +487,7 @@ _HANDLERS: dict[type[Node], Handler] = {
     physical.SessionAggregate: Lowering._session_aggregate,
     physical.WindowRank: Lowering._window_rank,
     physical.Deduplicate: Lowering._deduplicate,
+    physical.FinalRows: Lowering._final_rows,
     physical.EquiJoin: Lowering._equi_join,
     physical.IntervalJoin: Lowering._interval_join,
     physical.VersionedJoin: Lowering._versioned_join,

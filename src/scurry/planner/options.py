@@ -12,8 +12,8 @@ class PlannerOptions:
     """``retention_ms`` is ``table.exec.state.ttl`` (0 for ever), ``mini_batch``
     ``table.exec.mini-batch.enabled``; ``idle_ms`` is ``table.exec.source.idle-timeout``, None if
     sources never count as idle. ``zone`` is ``table.local-time-zone``; ``query_start`` is the time
-    of CURRENT_TIMESTAMP in batch mode, in ms since 1970; ``asynchronous`` is how functions that are
-    awaited are called (``table.exec.async-scalar``)."""
+    of CURRENT_TIMESTAMP in batch mode, in ms since 1970, None for streams; ``asynchronous`` is how
+    functions that are awaited are called (``table.exec.async-scalar``)."""
 
     retention_ms: int = 0
     mini_batch: bool = False
@@ -22,3 +22,8 @@ class PlannerOptions:
     database: str = "default_database"
     query_start: int | None = None
     asynchronous: AsyncSettings = field(default_factory=AsyncSettings)
+
+    @property
+    def batch(self) -> bool:
+        """Whether queries read their tables to the end and send final rows only."""
+        return self.query_start is not None

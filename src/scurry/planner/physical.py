@@ -151,6 +151,13 @@ class WindowJoin(Pair):
 
 
 @dataclass(frozen=True)
+class FinalRows(Single):
+    """The rows that the changes of the input amount to when it ends, as insertions, in order."""
+
+    order: tuple[SortItem, ...] = ()
+
+
+@dataclass(frozen=True)
 class LookupJoin(Single):
     """Each row beside those a connector finds for it in ``table``; ``keys`` are expressions over
     the row."""

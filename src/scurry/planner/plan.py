@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from scurry.plan.node import Node as PlanNode
 from scurry.planner.algebra import Columns, Node
 from scurry.planner.decorrelate import decorrelate
+from scurry.planner.finish_rows import fill_empty_aggregates, finish_rows, wait_for_end
 from scurry.planner.lower import Lowering
 from scurry.planner.merge_projections import merge_projections
 from scurry.planner.need_update_before import Needs
@@ -21,9 +22,12 @@ from scurry.planner.share_scans import share_scans
 from scurry.planner.simplify_expressions import simplify_expressions
 from scurry.planner.traits import Changes, changes_of, keys_of
 
-#: the passes, in order
-PASSES: tuple[Callable[[Node], Node], ...] = (
-    decorrelate,
+Pass = Callable[[Node], Node]
+
+#: the passes, in order: the first ones, those of streams and of batches alike, the last ones
+DECORRELATION: tuple[Pass, ...] = (decorrelate,)
+BATCH_DECORRELATION: tuple[Pass, ...] = (wait_for_end, decorrelate, fill_empty_aggregates)
+PASSES: tuple[Pass, ...] = (
     push_filters,
     recognise_ranks,
     merge_projections,
@@ -46,16 +50,17 @@ class PlannedRelation:
     keys: frozenset[frozenset[int]]
 
 
-def optimise(node: Node) -> Node:
+def optimise(node: Node, batch: bool = False) -> Node:
     """The tree of a job after all passes."""
-    return optimise_all([node])[0]
+    return optimise_all([node], batch)[0]
 
 
-def optimise_all(nodes: Sequence[Node]) -> list[Node]:
+def optimise_all(nodes: Sequence[Node], batch: bool = False) -> list[Node]:
     """The trees of one job after all passes; what they have in common is equal afterwards."""
+    passes = (*BATCH_DECORRELATION, *PASSES, finish_rows) if batch else (*DECORRELATION, *PASSES)
     found = []
     for node in nodes:
-        for change in PASSES:
+        for change in passes:
             node = change(node)
         found.append(node)
     return [merge_projections(node) for node in share_scans(found)]
@@ -63,8 +68,9 @@ def optimise_all(nodes: Sequence[Node]) -> list[Node]:
 
 def plan_query(node: Node, options: PlannerOptions | None = None) -> PlannedRelation:
     """The plan of a query whose every change is wanted, old rows of updates included."""
-    found = optimise(node)
+    chosen = options or PlannerOptions()
+    found = optimise(node, chosen.batch)
     needs = Needs()
     needs.require(found, needed=True)
-    lowering = Lowering(options or PlannerOptions(), needs)
+    lowering = Lowering(chosen, needs)
     return PlannedRelation(lowering.lower(found), found.columns, changes_of(found), keys_of(found))

@@ -79,6 +79,7 @@ def changes_of(node: Node) -> Changes:
 
 
 _GROWING = (
+    physical.FinalRows,
     physical.WindowAggregate,
     physical.SessionAggregate,
     physical.WindowRank,
@@ -127,7 +128,12 @@ def keys_of(node: Node) -> frozenset[Key]:
         return _join_keys(node)
     if isinstance(
         node,
-        algebra.Filter | algebra.Watermark | algebra.Sort | algebra.Over | algebra.SetOperation,
+        algebra.Filter
+        | algebra.Watermark
+        | algebra.Sort
+        | algebra.Over
+        | algebra.SetOperation
+        | physical.FinalRows,
     ):
         return keys_of(node.inputs[0])
     return frozenset()
