@@ -11,10 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.planner.tables import Tables
 
+from scurry.planner.options import PlannerOptions
 from scurry.testing.relations import Change, table_of
 
 SMALL = st.none() | st.integers(0, 3)
 TEXTS = st.none() | st.sampled_from(["x", "y", "zz"])
+#: every change, the net change of batches, and aggregates in two steps
+OPTIONS = [
+    PlannerOptions(),
+    PlannerOptions(mini_batch=True),
+    PlannerOptions(mini_batch=True, agg_phase="ONE_PHASE"),
+    PlannerOptions(split_distinct=True),
+    PlannerOptions(mini_batch=True, split_distinct=True),
+]
 COLUMNS = {"l": ("k", "v", "s"), "r": ("k", "w")}
 
 
@@ -178,12 +187,34 @@ def oracle(query: str, left: list[Change], right: list[Change]) -> Counter[tuple
     changelogs(SMALL, SMALL),
     st.integers(1, 5),
     st.integers(1, 2),
+    st.sampled_from(OPTIONS),
 )
 def test_incremental_equals_recomputed(
-    query: str, left: list[Change], right: list[Change], cuts: int, parallelism: int
+    query: str,
+    left: list[Change],
+    right: list[Change],
+    cuts: int,
+    parallelism: int,
+    options: PlannerOptions,
 ) -> None:
     tables = Tables()
     tables.create("CREATE TABLE l (k INT, v INT, s STRING)", left)
     tables.create("CREATE TABLE r (k INT, w INT)", right)
-    found = table_of(tables.changes(query, cuts=cuts, parallelism=parallelism))
+    found = table_of(tables.changes(query, options, cuts=cuts, parallelism=parallelism))
     assert found == oracle(query, left, right)
+
+
+ROWS = st.lists(st.tuples(SMALL, SMALL, TEXTS), max_size=8)
+
+
+@given(queries(), ROWS, st.lists(st.tuples(SMALL, SMALL), max_size=8), st.integers(1, 5))
+def test_batch_mode_sends_the_same_rows_once(
+    query: str, left: list[Any], right: list[Any], cuts: int
+) -> None:
+    tables = Tables()
+    tables.create("CREATE TABLE l (k INT, v INT, s STRING)", left)
+    tables.create("CREATE TABLE r (k INT, w INT)", right)
+    found = tables.changes(query, PlannerOptions(query_start=0), cuts=cuts, parallelism=2)
+    assert {kind for kind, *_ in found} <= {"+I"}
+    expected = oracle(query, [("+I", *row) for row in left], [("+I", *row) for row in right])
+    assert table_of(found) == expected

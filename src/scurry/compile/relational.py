@@ -20,6 +20,7 @@ from scurry.runtime.relational.final_rows import FinalRowsOperator
 from scurry.runtime.relational.group_aggregate import GroupAggregateOperator
 from scurry.runtime.relational.join import JoinOperator
 from scurry.runtime.relational.last_rows import ChangelogNormalizeOperator, DeduplicateOperator
+from scurry.runtime.relational.local_aggregate import LocalAggregateOperator
 from scurry.runtime.relational.lookup_join import LookupJoinOperator
 from scurry.runtime.relational.over_aggregate import OverAggregateOperator
 from scurry.runtime.relational.rank import RankOperator
@@ -29,6 +30,7 @@ from scurry.runtime.relational.row_lists import (
     SinkMaterializeOperator,
 )
 from scurry.runtime.relational.session_aggregate import SessionAggregateOperator
+from scurry.runtime.relational.sorted_over import SortedOverOperator
 from scurry.runtime.relational.streams import StreamColumnsOperator
 from scurry.runtime.relational.table_aggregate import TableAggregateOperator
 from scurry.runtime.relational.temporal_join import TemporalJoinOperator
@@ -74,6 +76,7 @@ _OPERATORS: dict[type[nodes.Relational], tuple[type[Operator], Arguments]] = {
         GroupAggregateOperator,
         _keyed("calls", "retracting", "update_before", "mini_batch"),
     ),
+    nodes.LocalAggregate: (LocalAggregateOperator, _with("groups", "calls")),
     nodes.RegularJoin: (JoinOperator, _keyed("kind", "condition", "null_equal")),
     nodes.WindowAggregate: (
         WindowAggregateOperator,
@@ -93,6 +96,10 @@ _OPERATORS: dict[type[nodes.Relational], tuple[type[Operator], Arguments]] = {
     nodes.SetOperation: (SetOperator, _keyed("kind", "all")),
     nodes.Limit: (LimitOperator, _keyed("offset", "fetch")),
     nodes.OverAggregate: (OverAggregateOperator, _keyed("calls", "frame", "time")),
+    nodes.SortedOver: (
+        SortedOverOperator,
+        _keyed("calls", "order", "frame", "net", "update_before"),
+    ),
     nodes.TemporalSort: (TemporalSortOperator, _keyed("time", "order")),
     nodes.TimeIntervalJoin: (
         TimeIntervalJoinOperator,

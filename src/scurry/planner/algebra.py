@@ -318,10 +318,12 @@ class SortItem:
 
 @dataclass(frozen=True)
 class FrameSpec:
-    """From ``preceding`` rows or milliseconds before the current row (None: all) up to it."""
+    """From ``preceding`` rows or milliseconds before the current row (None: all) to ``following``
+    after it; negative numbers are on the other side of the row."""
 
     rows: bool
     preceding: int | None = None
+    following: int | None = 0
 
 
 @dataclass(frozen=True)

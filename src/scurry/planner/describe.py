@@ -124,7 +124,7 @@ def _session_aggregate(node: physical.SessionAggregate) -> str:
     )
 
 
-def _over(node: algebra.Over) -> str:
+def _over(node: algebra.Over | physical.SortedOver) -> str:
     columns = node.input.columns
     unit = "ROWS" if node.frame.rows else "RANGE"
     start = "UNBOUNDED" if node.frame.preceding is None else str(node.frame.preceding)
@@ -205,10 +205,12 @@ _WRITERS: dict[type[Node], Callable[[Any], str]] = {
     algebra.SetOperation: _set_operation,
     algebra.Join: _join,
     algebra.TemporalJoin: _join,
+    physical.LocalAggregate: _aggregate,
     physical.WindowAggregate: _window_aggregate,
     physical.SessionAggregate: _session_aggregate,
     physical.WindowRank: _window_rank,
     physical.Deduplicate: _deduplicate,
+    physical.SortedOver: _over,
     physical.FinalRows: _final_rows,
     physical.EquiJoin: _keyed_join,
     physical.IntervalJoin: _keyed_join,

@@ -41,18 +41,18 @@ GAPS: dict[str, Gap] = {
         "Compare the outer columns with = in the WHERE of the inner query.",
     ),
     "over-frame": Gap(
-        "This frame of rows", "Let the frame end at CURRENT ROW; it may begin n PRECEDING."
+        "This frame of rows on a stream",
+        "Let the frame end at CURRENT ROW; in the order of time it may begin n PRECEDING.",
     ),
     "over-order": Gap(
-        "OVER with an ORDER BY that is not one time attribute, ascending",
-        "Order by the rowtime or processing-time column of the table.",
+        "OVER on a stream without an ORDER BY of one column, ascending",
+        "Order by one column, ascending, or use batch mode.",
+    ),
+    "over-function": Gap(
+        "LEAD, NTILE, CUME_DIST or PERCENT_RANK on a stream",
+        "Use batch mode: EnvironmentSettings.in_batch_mode().",
     ),
     "over-updates": Gap("OVER on a table that is updated", "Apply it before the aggregation."),
-    "ranking": Gap(
-        "ROW_NUMBER, RANK or DENSE_RANK without a filter on the number",
-        "Filter by the number in the query around it: WHERE row_num <= 10.",
-    ),
-    "rank-function": Gap("RANK and DENSE_RANK on streams", "Use ROW_NUMBER."),
     "sort": Gap(
         "ORDER BY on a stream without LIMIT, unless a time attribute comes first",
         "Add LIMIT, or order by the rowtime column, ascending.",

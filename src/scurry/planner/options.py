@@ -22,6 +22,9 @@ class PlannerOptions:
     database: str = "default_database"
     query_start: int | None = None
     asynchronous: AsyncSettings = field(default_factory=AsyncSettings)
+    #: table.optimizer.agg-phase-strategy, and table.optimizer.distinct-agg.split.enabled
+    agg_phase: str = "AUTO"
+    split_distinct: bool = False
 
     @property
     def batch(self) -> bool:

@@ -16,15 +16,17 @@ from scurry.planner.options import PlannerOptions
 from scurry.planner.prune_columns import prune_columns
 from scurry.planner.push_filters import push_filters
 from scurry.planner.recognise_joins import recognise_joins
+from scurry.planner.recognise_overs import recognise_batch_overs, recognise_overs
 from scurry.planner.recognise_ranks import recognise_ranks
 from scurry.planner.recognise_windows import recognise_windows
 from scurry.planner.share_scans import share_scans
 from scurry.planner.simplify_expressions import simplify_expressions
+from scurry.planner.split_aggregates import split_aggregates
 from scurry.planner.traits import Changes, changes_of, keys_of
 
 Pass = Callable[[Node], Node]
 
-#: the passes, in order: the first ones, those of streams and of batches alike, the last ones
+#: what becomes of queries within queries, and after it the passes, in order
 DECORRELATION: tuple[Pass, ...] = (decorrelate,)
 BATCH_DECORRELATION: tuple[Pass, ...] = (wait_for_end, decorrelate, fill_empty_aggregates)
 PASSES: tuple[Pass, ...] = (
@@ -39,6 +41,9 @@ PASSES: tuple[Pass, ...] = (
     merge_projections,
 )
 
+STREAM_PASSES = (*DECORRELATION, *PASSES, recognise_overs)
+BATCH_PASSES = (*BATCH_DECORRELATION, *PASSES, recognise_batch_overs, finish_rows)
+
 
 @dataclass(frozen=True)
 class PlannedRelation:
@@ -50,26 +55,27 @@ class PlannedRelation:
     keys: frozenset[frozenset[int]]
 
 
-def optimise(node: Node, batch: bool = False) -> Node:
+def optimise(node: Node, options: PlannerOptions | None = None) -> Node:
     """The tree of a job after all passes."""
-    return optimise_all([node], batch)[0]
+    return optimise_all([node], options)[0]
 
 
-def optimise_all(nodes: Sequence[Node], batch: bool = False) -> list[Node]:
+def optimise_all(nodes: Sequence[Node], options: PlannerOptions | None = None) -> list[Node]:
     """The trees of one job after all passes; what they have in common is equal afterwards."""
-    passes = (*BATCH_DECORRELATION, *PASSES, finish_rows) if batch else (*DECORRELATION, *PASSES)
+    chosen = options or PlannerOptions()
+    passes = BATCH_PASSES if chosen.batch else STREAM_PASSES
     found = []
     for node in nodes:
         for change in passes:
             node = change(node)
-        found.append(node)
+        found.append(split_aggregates(node, chosen))
     return [merge_projections(node) for node in share_scans(found)]
 
 
 def plan_query(node: Node, options: PlannerOptions | None = None) -> PlannedRelation:
     """The plan of a query whose every change is wanted, old rows of updates included."""
     chosen = options or PlannerOptions()
-    found = optimise(node, chosen.batch)
+    found = optimise(node, chosen)
     needs = Needs()
     needs.require(found, needed=True)
     lowering = Lowering(chosen, needs)

@@ -55,7 +55,7 @@ def changes_of(node: Node) -> Changes:
         return Changes(below[0].updates, not below[0].grows)
     if isinstance(node, algebra.Aggregate):
         return Changes(updates=bool(node.calls), deletes=not below[0].grows)
-    if isinstance(node, algebra.Rank):
+    if isinstance(node, algebra.Rank | physical.SortedOver):
         return CHANGES
     if isinstance(node, physical.Deduplicate):
         first = not node.keep_last and is_proctime(node.input.type_of(node.time))
@@ -133,6 +133,7 @@ def keys_of(node: Node) -> frozenset[Key]:
         | algebra.Sort
         | algebra.Over
         | algebra.SetOperation
+        | physical.SortedOver
         | physical.FinalRows,
     ):
         return keys_of(node.inputs[0])

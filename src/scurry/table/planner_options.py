@@ -28,6 +28,8 @@ def options_of(environment: TableEnvironment) -> PlannerOptions:
         database=environment.get_current_database() or "",
         query_start=None if environment.streaming else int(time.time() * 1000),
         asynchronous=_asynchronous(configuration),
+        agg_phase=tables.AGG_PHASE.read(configuration),
+        split_distinct=tables.SPLIT_DISTINCT.read(configuration),
     )
 
 

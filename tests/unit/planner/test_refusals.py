@@ -149,7 +149,11 @@ def test_errors_can_be_pickled_and_caught(tables: Tables) -> None:
             "SELECT SUM(c) OVER (ORDER BY PROCTIME()) FROM (SELECT COUNT(*) AS c FROM e)",
             "over-updates",
         ),
-        ("SELECT COUNT(*) OVER (ORDER BY id) FROM orders", "over-order"),
+        ("SELECT COUNT(*) OVER (ORDER BY id DESC) FROM orders", "over-order"),
+        ("SELECT COUNT(*) OVER (ORDER BY id, price) FROM orders", "over-order"),
+        ("SELECT COUNT(*) OVER (PARTITION BY id) FROM orders", "over-order"),
+        ("SELECT SUM(id) OVER (ORDER BY id ROWS 2 PRECEDING) FROM orders", "over-frame"),
+        ("SELECT LEAD(id) OVER (ORDER BY id) FROM orders", "over-function"),
         (
             "SELECT COUNT(*) OVER (ORDER BY ts ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING) FROM e",
             "over-frame",
