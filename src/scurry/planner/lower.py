@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from scurry.common.changelog import ChangelogMode
-from scurry.common.data_types import MultisetType
+from scurry.common.data_types import ArrayType, MapType, MultisetType, RowType
 from scurry.common.spans import NOWHERE
 from scurry.connectors.relation import RelationSource
 from scurry.functions.aggregate_calls import (
@@ -43,6 +43,8 @@ from scurry.planner.options import PlannerOptions
 from scurry.planner.time_attributes import is_proctime, is_rowtime
 from scurry.planner.traits import changes_of, keys_of
 
+#: types whose values are no keys
+_NESTED = (ArrayType, MapType, MultisetType, RowType)
 Handler = Callable[["Lowering", Any, bool], PlanNode]
 
 
@@ -484,7 +486,8 @@ def _final_keys(node: physical.FinalRows) -> tuple[int, ...]:
     if node.keys is not None:
         return node.keys
     known = min(keys_of(node.input), key=lambda key: (len(key), sorted(key)), default=None)
-    return tuple(range(node.width)) if known is None else tuple(sorted(known))
+    chosen = range(node.width) if known is None else sorted(known)
+    return tuple(at for at in chosen if not isinstance(node.type_of(at), _NESTED))
 
 
 def _sort_keys(order: tuple[SortItem, ...]) -> tuple[SortKey, ...]:

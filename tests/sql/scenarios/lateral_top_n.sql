@@ -10,7 +10,7 @@
 -- {"usr": "ann", "n": 3}
 -- {"usr": "ann", "n": 1}
 -- {"usr": "bob", "n": null}
--- {"usr": null, "n": 5}
+-- {"usr": "cid", "n": 5}
 -- {"usr": "bob", "n": 2}
 -- {"usr": "ann", "n": 8}
 CREATE TABLE orders (id INT, usr STRING, n INT)
@@ -24,12 +24,4 @@ SELECT u.usr, t.n FROM (SELECT DISTINCT usr FROM gifts) AS u,
 -- [ann, 8]
 -- [bob, 2]
 -- [bob, null]
--- [null, 5]
--- changes
--- +I[ann, 3]
--- +I[ann, 1]
--- +I[bob, null]
--- +I[null, 5]
--- +I[bob, 2]
--- -D[ann, 1]
--- +I[ann, 8]
+-- [cid, 5]

@@ -10,7 +10,9 @@ amounts to is wanted (``net``), all changes of a batch are one.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,6 +33,8 @@ from scurry.runtime.task_context import TaskContext
 
 #: A row in its place: its sort key, its number among the rows of the key, the row.
 Placed = tuple[bytes, int, bytes]
+#: What is sent: the record that caused it, its kind, the row, its result.
+Change = tuple[int, int, bytes, bytes]
 
 
 class Sorted:
@@ -86,7 +90,7 @@ class SortedOverOperator(KeyedRelationalOperator):
         rows = self._rows.encode(columns.columns)
         places = sort_keys(columns.columns, self._order)
         listed = [INSERT] * batch.size if batch.kinds is None else batch.kinds.tolist()
-        out = RowsOut([self._rows, self._made])
+        changes: list[Change] = []
         for turn in self._turns(keys.codes.tolist()):
             before = {code: (list(lists[code].rows), lists[code].results) for code in turn}
             for code, records in turn.items():
@@ -96,7 +100,10 @@ class SortedOverOperator(KeyedRelationalOperator):
                     change(held[code], lists[code], places[at], rows[at])
             self._compute([lists[code] for code in turn])
             for code, records in turn.items():
-                self._send_changes(out, records[-1], *before[code], lists[code])
+                changes += self._changes(records[-1], *before[code], lists[code])
+        out = RowsOut([self._rows, self._made])
+        for at, kind, row, result in sorted(changes, key=itemgetter(0)):
+            out.add(kind, at, row, result)
         made = out.batch(batch, self.columns, self.codec)
         if made is not None:
             self.emit(made)
@@ -162,10 +169,10 @@ class SortedOverOperator(KeyedRelationalOperator):
 
     # --- changes
 
-    def _send_changes(
-        self, out: RowsOut, at: int, old: list[Placed], results: list[bytes], now: Sorted
-    ) -> None:
-        """Send what differs, in the order of the rows."""
+    def _changes(
+        self, at: int, old: list[Placed], results: list[bytes], now: Sorted
+    ) -> Iterator[Change]:
+        """What differs, in the order of the rows, because of record ``at``."""
         before = dict(zip(old, results, strict=True))
         after = dict(zip(now.rows, now.results, strict=True))
         for placed in sorted({**before, **after}):
@@ -174,13 +181,13 @@ class SortedOverOperator(KeyedRelationalOperator):
                 continue
             row = placed[2]
             if theirs is None and mine is not None:
-                out.add(DELETE, at, row, mine)
+                yield at, DELETE, row, mine
             elif mine is None and theirs is not None:
-                out.add(INSERT, at, row, theirs)
+                yield at, INSERT, row, theirs
             elif mine is not None and theirs is not None:
                 if self._update_before:
-                    out.add(UPDATE_BEFORE, at, row, mine)
-                out.add(UPDATE_AFTER, at, row, theirs)
+                    yield at, UPDATE_BEFORE, row, mine
+                yield at, UPDATE_AFTER, row, theirs
 
 
 def _stored(number: int, row: bytes) -> bytes:
