@@ -2,6 +2,7 @@
 
     <python with apache-flink> scripts/flink_scenarios.py            (what `make diff-flink` runs)
     <python with apache-flink> scripts/flink_scenarios.py --write    (fills in new ones)
+    ... --batch                                                      (the same in batch mode)
 
 It needs nothing of Scurry but the files; PyFlink is in an environment of its own.
 """
@@ -26,9 +27,11 @@ from tests.sql.scenario import (
 _KINDS = ("+I", "-U", "+U", "-D")
 
 
-def run(scenario: Scenario, directory: Path) -> list[str]:
+def run(scenario: Scenario, directory: Path, batch: bool = False) -> list[str]:
     """Every change that Flink gives, with parallelism 1."""
-    env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    streaming = EnvironmentSettings.in_streaming_mode()
+    settings = EnvironmentSettings.in_batch_mode() if batch else streaming
+    env = TableEnvironment.create(settings)
     env.get_config().set("parallelism.default", "1")
     env.get_config().set("table.local-time-zone", "UTC")
     scenario.write_files(directory)
@@ -47,6 +50,45 @@ def compare(scenario: Scenario, found: list[str]) -> str | None:
     return None
 
 
+def compare_batch(scenario: Scenario, found: list[str]) -> str | None:
+    """What differs in batch mode, None if nothing does."""
+    expected = scenario.table if scenario.batch is None else scenario.batch
+    table = table_text(found)
+    return None if table == expected else f"batch: {table} instead of {expected}"
+
+
+def write_batch(path: Path, title: str, lines: list[str]) -> None:
+    """Add what Flink gives in batch mode, where that differs."""
+    kept = path.read_text().rstrip("\n")
+    path.write_text("\n".join([kept, f"-- {title}", *(f"-- {line}" for line in lines)]) + "\n")
+
+
+def reason_of(failure: Exception) -> str:
+    """The first exception that says something."""
+    text = str(failure)
+    cause = [line for line in text.splitlines() if "Exception:" in line][:2]
+    return " | ".join(cause) or text[:300]
+
+
+def batch_problem_of(path: Path, writing: bool) -> str | None:
+    """Run a scenario in batch mode; how it differs from what its file says, None if it does not."""
+    scenario = read_scenario(path)
+    with tempfile.TemporaryDirectory() as directory:
+        try:
+            found = run(scenario, Path(directory), batch=True)
+        except Exception as failure:
+            if scenario.refused is not None or scenario.refused_in_batch is not None:
+                return None
+            reason = reason_of(failure)
+            if writing and "INSERT-only table sources" in reason:
+                write_batch(path, "refused in batch", ["INSERT-only table sources"])
+            return f"failed: {reason}"
+    problem = compare_batch(scenario, found)
+    if problem is not None and writing and scenario.batch is None:
+        write_batch(path, "batch", table_text(found))
+    return problem
+
+
 def write(path: Path, found: list[str]) -> None:
     """Add what Flink gives to a scenario's file."""
     lines = [path.read_text().rstrip("\n"), "-- table", *(f"-- {row}" for row in table_text(found))]
@@ -61,7 +103,7 @@ def problem_of(path: Path, writing: bool) -> str | None:
         try:
             found = run(scenario, Path(directory))
         except Exception as failure:
-            return None if scenario.refused is not None else _cause(failure)
+            return None if scenario.refused is not None else f"failed: {reason_of(failure)}"
     if scenario.refused is not None:
         return f"is not refused: {found}"
     if scenario.table is None and writing:
@@ -70,18 +112,14 @@ def problem_of(path: Path, writing: bool) -> str | None:
     return compare(scenario, found)
 
 
-def _cause(failure: Exception) -> str:
-    lines = [line for line in str(failure).splitlines() if "Exception:" in line]
-    return f"failed: {' | '.join(lines[:2]) or str(failure)[:300]}"
-
-
 def main() -> int:
     """Run all scenarios, or those that are named; the exit code is 1 if any differs."""
+    check = batch_problem_of if "--batch" in sys.argv else problem_of
     wanted = [one for one in sys.argv[1:] if not one.startswith("--")]
     paths = [path for path in sorted(DIRECTORY.glob("*.sql")) if not wanted or path.stem in wanted]
     differ = 0
     for path in paths:
-        problem = problem_of(path, writing="--write" in sys.argv)
+        problem = check(path, writing="--write" in sys.argv)
         verdict = "ok" if problem is None else "DIFFER"
         print(f"{verdict:6} {path.stem} {problem or ''}", flush=True)
         differ += problem is not None

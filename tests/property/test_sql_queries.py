@@ -11,10 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.planner.tables import Tables
 
+from scurry.planner.options import PlannerOptions
 from scurry.testing.relations import Change, table_of
 
 SMALL = st.none() | st.integers(0, 3)
 TEXTS = st.none() | st.sampled_from(["x", "y", "zz"])
+#: every change, the net change of batches, and aggregates in two steps
+OPTIONS = [
+    PlannerOptions(),
+    PlannerOptions(mini_batch=True),
+    PlannerOptions(mini_batch=True, agg_phase="ONE_PHASE"),
+    PlannerOptions(split_distinct=True),
+    PlannerOptions(mini_batch=True, split_distinct=True),
+]
 COLUMNS = {"l": ("k", "v", "s"), "r": ("k", "w")}
 
 
@@ -62,7 +71,11 @@ def condition(draw: st.DrawFn, alias: str, table: str) -> str:
              "NOT EXISTS (SELECT 1 FROM l AS i WHERE i.k = {1}.k AND i.v > 1)",
              "{0} NOT IN (SELECT w FROM r WHERE w IS NOT NULL)", "{0} NOT IN (SELECT w FROM r)",
              "{0} >= (SELECT MIN(v) FROM l)",
-             "{0} <= (SELECT MAX(i.w) FROM r AS i WHERE i.k = {1}.k)"]  # fmt: skip
+             "{0} <= (SELECT MAX(i.w) FROM r AS i WHERE i.k = {1}.k)",
+             "{0} <= (SELECT COUNT(*) + 1 FROM r AS i WHERE i.k = {1}.k AND i.w > {0})",
+             "{0} > ANY (SELECT w FROM r)", "{0} <= ALL (SELECT i.w FROM r AS i WHERE i.k = {1}.k)",
+             "EXISTS (SELECT 1 FROM r AS i WHERE i.k = {1}.k AND EXISTS "
+             "(SELECT 1 FROM l AS j WHERE j.k = i.k AND j.v > {0}))"]  # fmt: skip
     return draw(st.sampled_from(forms)).format(left, alias)
 
 
@@ -70,13 +83,40 @@ def where(draw: st.DrawFn, alias: str, table: str) -> str:
     if draw(st.booleans()):
         return ""
     parts = [condition(draw, alias, table) for _ in range(draw(st.integers(1, 2)))]
-    return f" WHERE {' AND '.join(parts)}"
+    connected = draw(st.sampled_from([" AND ", " OR "])).join(parts)
+    negated = draw(st.sampled_from(["", "", "NOT "]))
+    return f" WHERE {negated}({connected})"
 
 
 def plain(draw: st.DrawFn) -> str:
     table = draw(st.sampled_from(["l", "r"]))
     first = number(draw, "t", table)
     return f"SELECT {first} AS a, t.k AS b FROM {table} AS t{where(draw, 't', table)}"
+
+
+def decided(draw: st.DrawFn) -> str:
+    """Conditions in the select list: true, false or unknown."""
+    table = draw(st.sampled_from(["l", "r"]))
+    first, second = condition(draw, "t", table), condition(draw, "t", table)
+    value = f"CASE WHEN {first} THEN 1 WHEN NOT ({first}) THEN 0 ELSE 2 END"
+    return f"SELECT {value} AS a, {second} AS b FROM {table} AS t"
+
+
+def lateral(draw: st.DrawFn) -> str:
+    inner = draw(st.sampled_from([
+        "SELECT i.w AS w FROM r AS i WHERE i.k = l.k",
+        "SELECT i.w + l.v AS w FROM r AS i WHERE i.k = l.k AND i.w >= l.v",
+        "SELECT COUNT(*) AS w FROM r AS i WHERE i.k = l.k",
+        "SELECT COALESCE(MAX(i.w), 9) AS w FROM r AS i WHERE i.k < l.v",
+        "SELECT i.w AS w FROM r AS i WHERE i.k = l.k ORDER BY i.w DESC NULLS LAST LIMIT 1",
+        "SELECT SUM(i.w) AS w FROM r AS i WHERE i.k = l.k GROUP BY i.w",
+        "SELECT COUNT(*) AS w FROM r AS i WHERE i.k = l.k HAVING COUNT(*) < 2",
+        "SELECT i.w AS w FROM r AS i WHERE i.k = l.k UNION ALL SELECT l.v AS w",
+        "SELECT DISTINCT i.w AS w FROM r AS i JOIN l AS j ON i.k = j.k AND j.v = l.v",
+    ]))  # fmt: skip
+    kind = draw(st.sampled_from(["CROSS JOIN LATERAL ({0}) AS t",
+                                 "LEFT JOIN LATERAL ({0}) AS t ON TRUE"]))  # fmt: skip
+    return f"SELECT l.v AS a, t.w AS b FROM l {kind.format(inner)}"
 
 
 def joined(draw: st.DrawFn) -> str:
@@ -124,7 +164,7 @@ def ranked(draw: st.DrawFn) -> str:
 
 @st.composite
 def queries(draw: st.DrawFn) -> str:
-    kinds = [plain, joined, grouped, counted, combined, distinct, ranked]
+    kinds = [plain, joined, grouped, counted, combined, distinct, ranked, decided, lateral]
     return draw(st.sampled_from(kinds))(draw)
 
 
@@ -147,12 +187,34 @@ def oracle(query: str, left: list[Change], right: list[Change]) -> Counter[tuple
     changelogs(SMALL, SMALL),
     st.integers(1, 5),
     st.integers(1, 2),
+    st.sampled_from(OPTIONS),
 )
 def test_incremental_equals_recomputed(
-    query: str, left: list[Change], right: list[Change], cuts: int, parallelism: int
+    query: str,
+    left: list[Change],
+    right: list[Change],
+    cuts: int,
+    parallelism: int,
+    options: PlannerOptions,
 ) -> None:
     tables = Tables()
     tables.create("CREATE TABLE l (k INT, v INT, s STRING)", left)
     tables.create("CREATE TABLE r (k INT, w INT)", right)
-    found = table_of(tables.changes(query, cuts=cuts, parallelism=parallelism))
+    found = table_of(tables.changes(query, options, cuts=cuts, parallelism=parallelism))
     assert found == oracle(query, left, right)
+
+
+ROWS = st.lists(st.tuples(SMALL, SMALL, TEXTS), max_size=8)
+
+
+@given(queries(), ROWS, st.lists(st.tuples(SMALL, SMALL), max_size=8), st.integers(1, 5))
+def test_batch_mode_sends_the_same_rows_once(
+    query: str, left: list[Any], right: list[Any], cuts: int
+) -> None:
+    tables = Tables()
+    tables.create("CREATE TABLE l (k INT, v INT, s STRING)", left)
+    tables.create("CREATE TABLE r (k INT, w INT)", right)
+    found = tables.changes(query, PlannerOptions(query_start=0), cuts=cuts, parallelism=2)
+    assert {kind for kind, *_ in found} <= {"+I"}
+    expected = oracle(query, [("+I", *row) for row in left], [("+I", *row) for row in right])
+    assert table_of(found) == expected

@@ -15,7 +15,8 @@ A scenario is a file of SQL. Its comments hold what SQL cannot:
 ``file`` gives the lines of a file that tables read, ``table`` the rows that the query amounts to in
 the end, in any order, ``changes`` every change in order, which is left out where Flink's order is
 not fixed. All statements but the last are executed first. ``refused`` in place of both says that
-the query is refused, and holds words of the message.
+the query is refused, and holds words of the message. In batch mode the rows are the same, unless
+``batch`` gives others, or ``refused in batch`` words of the message.
 
 Nothing in the file is Scurry's own: ``scripts/flink_scenarios.py`` runs the same files on PyFlink,
 compares, and writes the expected part of new ones.
@@ -33,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 DIRECTORY = Path(__file__).parent / "scenarios"
-_SECTION = re.compile(r"-- (file (?P<file>\S+)|table|changes|refused)\s*$")
+_SECTION = re.compile(r"-- (file (?P<file>\S+)|table|changes|refused in batch|refused|batch)\s*$")
 _TAKEN_BACK = ("-U", "-D")
 
 
@@ -48,6 +49,8 @@ class Scenario:
     table: list[str] | None = None
     changes: list[str] | None = None
     refused: str | None = None
+    batch: list[str] | None = None
+    refused_in_batch: str | None = None
 
     def write_files(self, directory: Path) -> None:
         """Make the files that tables read."""
@@ -81,7 +84,7 @@ def read_scenario(path: Path) -> Scenario:
             sql.append(line)
     files = {k.removeprefix("file "): v for k, v in sections.items() if k.startswith("file ")}
     statements = [one.strip() for one in "\n".join(sql).split(";\n") if one.strip(" \n;")]
-    refused = sections.get("refused")
+    refused, in_batch = sections.get("refused"), sections.get("refused in batch")
     return Scenario(
         path.stem,
         lines[0].removeprefix("-- "),
@@ -90,6 +93,8 @@ def read_scenario(path: Path) -> Scenario:
         sections.get("table"),
         sections.get("changes"),
         None if refused is None else "\n".join(refused),
+        sections.get("batch"),
+        None if in_batch is None else "\n".join(in_batch),
     )
 
 

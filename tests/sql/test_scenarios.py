@@ -17,9 +17,11 @@ RUNNING = [one for one in SCENARIOS if one.refused is None]
 REFUSED = [one for one in SCENARIOS if one.refused is not None]
 
 
-def build(scenario: Scenario, directory: Path) -> Table:
+def build(
+    scenario: Scenario, directory: Path, settings: EnvironmentSettings | None = None
+) -> Table:
     """The query of a scenario, in an environment of its own."""
-    env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    env = TableEnvironment.create(settings or EnvironmentSettings.in_streaming_mode())
     env.get_config().set_local_timezone("UTC")
     scenario.write_files(directory)
     for statement in scenario.definitions(directory):
@@ -67,3 +69,17 @@ def test_what_cannot_run_is_refused_when_it_is_planned(scenario: Scenario, tmp_p
     with pytest.raises(ScurryError) as refusal:
         changes_of_table(build(scenario, tmp_path))
     assert scenario.refused in str(refusal.value)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=ident)
+def test_batch_mode_sends_the_final_table_once(scenario: Scenario, tmp_path: Path) -> None:
+    expected = scenario.table if scenario.batch is None else scenario.batch
+    table = build(scenario, tmp_path, EnvironmentSettings.in_batch_mode())
+    if scenario.refused_in_batch is not None or expected is None:
+        with pytest.raises(ScurryError) as refusal:
+            changes_of_table(table)
+        assert (scenario.refused_in_batch or scenario.refused or "") in str(refusal.value)
+        return
+    found = changes_of_table(table, 2, crash=[1], rescale={2: 3}, parallelism=2)
+    assert {kind for kind, *_ in found} <= {"+I"}
+    assert table_text(texts(found)) == expected

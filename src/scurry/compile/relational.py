@@ -22,6 +22,7 @@ from scurry.runtime.relational.first_rows import EarliestRowOperator, FirstRowOp
 from scurry.runtime.relational.group_aggregate import GroupAggregateOperator
 from scurry.runtime.relational.join import JoinOperator
 from scurry.runtime.relational.last_rows import ChangelogNormalizeOperator
+from scurry.runtime.relational.local_aggregate import LocalAggregateOperator
 from scurry.runtime.relational.lookup_join import LookupJoinOperator
 from scurry.runtime.relational.over_aggregate import OverAggregateOperator
 from scurry.runtime.relational.rank import RankOperator
@@ -32,6 +33,7 @@ from scurry.runtime.relational.row_lists import (
 )
 from scurry.runtime.relational.session_aggregate import SessionAggregateOperator
 from scurry.runtime.relational.session_partials import SessionPartialsOperator
+from scurry.runtime.relational.sorted_over import SortedOverOperator
 from scurry.runtime.relational.streams import StreamColumnsOperator
 from scurry.runtime.relational.table_aggregate import TableAggregateOperator
 from scurry.runtime.relational.temporal_join import TemporalJoinOperator
@@ -79,6 +81,7 @@ _OPERATORS: dict[type[nodes.Relational], tuple[type[Operator], Arguments]] = {
         GroupAggregateOperator,
         _keyed("calls", "retracting", "update_before", "mini_batch"),
     ),
+    nodes.LocalAggregate: (LocalAggregateOperator, _with("groups", "calls")),
     nodes.RegularJoin: (JoinOperator, _keyed("kind", "condition", "null_equal")),
     nodes.WindowAggregate: (
         WindowAggregateOperator,
@@ -89,6 +92,10 @@ _OPERATORS: dict[type[nodes.Relational], tuple[type[Operator], Arguments]] = {
     nodes.SetOperation: (SetOperator, _keyed("kind", "all")),
     nodes.Limit: (LimitOperator, _keyed("offset", "fetch")),
     nodes.OverAggregate: (OverAggregateOperator, _keyed("calls", "frame", "time")),
+    nodes.SortedOver: (
+        SortedOverOperator,
+        _keyed("calls", "order", "frame", "net", "update_before"),
+    ),
     nodes.TemporalSort: (TemporalSortOperator, _keyed("time", "order")),
     nodes.TimeIntervalJoin: (
         TimeIntervalJoinOperator,

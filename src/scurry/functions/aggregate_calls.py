@@ -69,12 +69,14 @@ class SortKey:
 
 @dataclass(frozen=True)
 class Frame:
-    """The rows that an OVER aggregate looks at: from ``preceding`` before the current row to the
-    current row. ``preceding`` counts rows (``rows``), or milliseconds of the time column; None
-    means all rows before."""
+    """The rows that an OVER aggregate looks at: from ``preceding`` before the current row to
+    ``following`` after it. They count rows (``rows``), or the unit of the column of the order,
+    which for a time is the millisecond; None means all rows before, or after. A negative number
+    is on the other side of the row."""
 
     rows: bool
     preceding: int | None = None
+    following: int | None = 0
 
 
 @dataclass(frozen=True)

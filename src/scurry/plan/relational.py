@@ -178,6 +178,15 @@ class GroupAggregate(Keyed):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class LocalAggregate(Relational):
+    """The rows of each batch that are equal in the columns ``groups`` as one row: these columns,
+    then a column for each of ``calls``. A :class:`GroupAggregate` puts the parts together."""
+
+    groups: tuple[int, ...]
+    calls: tuple[AggregateCall, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class TableAggregate(Keyed):
     """``flat_aggregate``: the key columns, then those that the user's table aggregate function,
     ``call.function``, emits with ``emit_value``."""
@@ -225,6 +234,19 @@ class OverAggregate(Keyed):
     calls: tuple[AggregateCall, ...]
     frame: Frame
     time: int | None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SortedOver(Keyed):
+    """OVER in any order: the input's columns, then a column for each call, over the rows of
+    ``frame`` in the order of ``order``. A row that comes or goes changes the results of others;
+    every change is sent, or with ``net`` what each batch amounts to."""
+
+    calls: tuple[AggregateCall, ...]
+    order: tuple[SortKey, ...]
+    frame: Frame
+    net: bool = False
+    update_before: bool = True
 
 
 # --- joins

@@ -219,6 +219,19 @@ class Join(Pair):
 
 
 @dataclass(frozen=True)
+class Lateral(Pair):
+    """Each row of the left side beside the rows that the right one has for it: the right one may
+    mention the left one's columns as those of a query around it. ``kind`` is inner or left."""
+
+    kind: str
+    condition: Expression | None = None
+
+    @cached_property
+    def columns(self) -> Columns:
+        return joined_columns(self.kind, self.left.columns, self.right.columns)
+
+
+@dataclass(frozen=True)
 class TemporalJoin(Pair):
     """``FOR SYSTEM_TIME AS OF``: ``time`` is the column of the left side that says when, ``hint``
     what a LOOKUP hint says: fields of LookupSettings."""
@@ -307,10 +320,12 @@ class SortItem:
 
 @dataclass(frozen=True)
 class FrameSpec:
-    """From ``preceding`` rows or milliseconds before the current row (None: all) up to it."""
+    """From ``preceding`` rows or milliseconds before the current row (None: all) to ``following``
+    after it; negative numbers are on the other side of the row."""
 
     rows: bool
     preceding: int | None = None
+    following: int | None = 0
 
 
 @dataclass(frozen=True)

@@ -1,40 +1,62 @@
-"""Queries within expressions become joins.
+"""Queries within expressions, and lateral ones, become joins.
 
-``EXISTS`` and ``IN`` are semi joins, their negations anti joins; a query whose one value is meant
-is joined from the left. Conditions of the inner query that refer to the query around it are pulled
-up into the condition of the join; on their way, projections are widened by the columns they need,
-and aggregates are grouped by them.
+``EXISTS`` and ``IN`` that are conditions by themselves are semi joins, their negations anti joins.
+Where they are part of a larger expression, under OR or in the select list, their truth becomes a
+column (:mod:`scurry.planner.mark_rows`). A query whose one value is meant is joined from the left,
+and a lateral query as it says. What an inner query says about the query around it becomes the
+condition of the join: either its conditions are pulled up, or, where they cannot be, the values
+around are pushed into it (:mod:`scurry.planner.push_domain`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from scurry.common.spans import NOWHERE
 from scurry.functions.builtin import resolve
-from scurry.functions.expressions import Call, Expression, InputRef, Literal, references, rewrite
-from scurry.planner.algebra import Aggregate, Filter, Join, Node, Project, Values
-from scurry.planner.bind.scope import OuterRef
+from scurry.functions.expressions import Call, Expression, InputRef, rewrite
+from scurry.planner.algebra import (
+    Aggregate,
+    Aggregation,
+    Filter,
+    Join,
+    Lateral,
+    Node,
+    Project,
+    Values,
+)
 from scurry.planner.bind.subqueries import Subquery
 from scurry.planner.expressions_of import expressions_of
 from scurry.planner.gaps import refuse
-from scurry.planner.rewrite import all_of, bottom_up, conjuncts, moved
+from scurry.planner.join_inner import join_lateral, join_results, joinable, peel_results
+from scurry.planner.mark_rows import mark_rows
+from scurry.planner.outer_columns import outer_refs_of
+from scurry.planner.rewrite import all_of, bottom_up, conjuncts
 
 
 def decorrelate(node: Node) -> Node:
-    """The tree without queries in expressions."""
+    """The tree without queries in expressions, and without lateral ones."""
     return bottom_up(node, _decorrelate)
 
 
 def _decorrelate(node: Node) -> Node:
+    if isinstance(node, Lateral):
+        return join_lateral(node)
     if not any(_has_query(one) for one in expressions_of(node)):
         return node
     if isinstance(node, Filter):
         return _filter(node)
     if isinstance(node, Project):
         return _project(node)
+    if isinstance(node, Join) and node.kind == "inner":
+        return _filter(Filter(replace(node, condition=None), _condition(node), span=node.span))
     (found,) = [one for one in expressions_of(node) if _has_query(one)][:1]
     raise refuse("nested-subquery", found.span or NOWHERE)
+
+
+def _condition(node: Join) -> Expression:
+    assert node.condition is not None
+    return node.condition
 
 
 def _has_query(tree: Expression) -> bool:
@@ -45,20 +67,19 @@ def _has_query(tree: Expression) -> bool:
 
 
 def _filter(node: Filter) -> Node:
-    source, kept = node.input, []
-    for condition in conjuncts(node.condition):
-        if not _has_query(condition):
-            kept.append(condition)
-    plain = all_of(kept)
+    """Conditions without queries first, then those that are queries, then all others."""
+    parts = conjuncts(node.condition)
+    source = node.input
+    plain = all_of([one for one in parts if not _has_query(one)])
     if plain is not None:
         source = Filter(source, plain, span=node.span)
     values: list[Expression] = []
-    for condition in conjuncts(node.condition):
+    for condition in parts:
         subquery, negated = _tested(condition)
         if subquery is not None:
             source = _semi_join(source, subquery, negated)
         elif _has_query(condition):
-            source, condition = _with_values(source, condition)
+            source, condition = _with_values(source, condition, unknown_is_false=True)
             values.append(condition)
     rest = all_of(values)
     if rest is not None:
@@ -92,201 +113,92 @@ def _tested(condition: Expression) -> tuple[Subquery | None, bool]:
     return None, False
 
 
-# --- joins ----------------------------------------------------------------------------------------
+# --- conditions -----------------------------------------------------------------------------------
 
 
 def _semi_join(source: Node, subquery: Subquery, negated: bool) -> Node:
-    _check(subquery.operands)
-    inner, conditions = _pulled(decorrelate(subquery.query))
+    source, subquery = _with_operands(source, subquery)
+    inner, conditions = joinable(source, decorrelate(subquery.query))
     width = source.width
-    found = [_joined(condition, width) for condition in conditions]
-    for operand, at in zip(subquery.operands, range(len(subquery.operands)), strict=True):
+    for at, operand in enumerate(subquery.operands):
         column = InputRef(width + at, inner.type_of(at))
-        found.append(_sought(operand, column, negated))
+        conditions.append(_sought(subquery.operator, operand, column, negated))
     kind = "anti" if negated else "semi"
-    return Join(source, inner, kind, all_of(found), span=subquery.span)
+    return Join(source, inner, kind, all_of(conditions), span=subquery.span)
 
 
-def _sought(operand: Expression, column: Expression, negated: bool) -> Expression:
-    """Equality; under NOT IN what may be equal counts, too: NULL on either side."""
-    equal: Expression = resolve("=", (operand, column), span=operand.span)
+def _with_operands(source: Node, subquery: Subquery) -> tuple[Node, Subquery]:
+    """What is looked for may itself be a value of a query."""
+    operands = []
+    for operand in subquery.operands:
+        if _has_query(operand):
+            source, operand = _with_values(source, operand)
+        operands.append(operand)
+    return source, subquery.with_operands(tuple(operands))
+
+
+def _sought(operator: str, operand: Expression, column: Expression, negated: bool) -> Expression:
+    """The comparison; negated, what may be true counts, too: NULL on either side."""
+    equal: Expression = resolve(operator, (operand, column), span=operand.span)
     if not negated:
         return equal
     unknown = [resolve("IS NULL", (one,)) for one in (operand, column) if one.type.is_nullable]
     return resolve("OR", (equal, *unknown)) if unknown else equal
 
 
-def _with_values(source: Node, expression: Expression) -> tuple[Node, Expression]:
-    """The source joined with the queries whose values an expression needs, and the expression."""
+# --- values ---------------------------------------------------------------------------------------
+
+
+def _with_values(
+    source: Node, expression: Expression, unknown_is_false: bool = False
+) -> tuple[Node, Expression]:
+    """The source with the values of queries as columns behind its own, and the expression over
+    them. A condition of rows takes unknown for false, and so do its parts under AND and OR."""
+    if unknown_is_false and isinstance(expression, Call) and expression.function in ("AND", "OR"):
+        operands = []
+        for operand in expression.operands:
+            source, made = _with_values(source, operand, unknown_is_false=True)
+            operands.append(made)
+        return source, expression.with_operands(tuple(operands))
+    lenient = unknown_is_false and isinstance(expression, Subquery)
     state = [source]
 
     def change(one: Expression) -> Expression:
         if not isinstance(one, Subquery):
             return one
-        if one.kind != "scalar":
-            raise refuse("nested-subquery", one.span or NOWHERE)
-        width = state[0].width
-        inner, conditions = _pulled(decorrelate(one.query))
-        _check_single(inner, bool(conditions), one)
-        condition = all_of([_joined(condition, width) for condition in conditions])
-        state[0] = Join(state[0], inner, "left", condition, span=one.span)
-        value: Expression = InputRef(width, one.type, span=one.span)
-        return _counted(value, inner) if conditions else value
+        inner = decorrelate(one.query)
+        if one.kind == "scalar":
+            state[0], value = _scalar(state[0], one, inner)
+        else:
+            state[0], value = mark_rows(state[0], one, inner, lenient)
+        return value
 
     found = rewrite(expression, change)
     return state[0], found
 
 
-def _counted(value: Expression, inner: Node) -> Expression:
-    """A count of no rows is 0, not NULL, also where the join finds no group."""
-    node = inner
-    while isinstance(node, Project) and isinstance(node.expressions[0], InputRef):
-        if isinstance(node.input, Aggregate):
-            at = node.expressions[0].index - len(node.input.groups)
-            if at >= 0 and node.input.calls[at].function == "COUNT":
-                zero = Literal(0, value.type.not_null())
-                return resolve("COALESCE", (value, zero))
-        node = node.input
-    return value
+def _scalar(source: Node, subquery: Subquery, inner: Node) -> tuple[Node, Expression]:
+    """The source joined from the left with the one row that an inner query has."""
+    inner = _single(inner, subquery)
+    peeled = peel_results(inner) if outer_refs_of(inner) else None
+    width = source.width
+    if peeled is None:
+        joined, conditions = joinable(source, inner)
+        made = Join(source, joined, "left", all_of(conditions), span=subquery.span)
+        return made, InputRef(width, subquery.type, span=subquery.span)
+    whole, (value,) = join_results(source, peeled)
+    return whole, value
 
 
-def _check_single(inner: Node, correlated: bool, subquery: Subquery) -> None:
-    """Whether there is one row at most: an aggregate of all rows, or of those of a key."""
+def _single(inner: Node, subquery: Subquery) -> Node:
+    """The query with one row at most. Where that is not sure, having more is an error when it
+    happens, as in Flink."""
     node = inner
     while isinstance(node, Project | Filter):
         node = node.input
-    single = isinstance(node, Aggregate) and (correlated or not node.groups)
-    if isinstance(node, Values):
-        single = len(node.rows) == 1
-    if not single:
-        raise refuse("scalar-rows", subquery.span or NOWHERE)
-
-
-def _joined(condition: Expression, width: int) -> Expression:
-    """A condition over the join: columns around it are those of the left side."""
-
-    def change(one: Expression) -> Expression:
-        if isinstance(one, OuterRef):
-            if one.depth != 1:
-                raise refuse("correlated", one.span or NOWHERE)
-            return InputRef(one.index, one.type, span=one.span)
-        return one
-
-    return rewrite(moved(condition, width), change)
-
-
-def _check(operands: tuple[Expression, ...]) -> None:
-    for operand in operands:
-        if _has_query(operand):
-            raise refuse("nested-subquery", operand.span or NOWHERE)
-
-
-# --- pulling up -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Pulled:
-    """A relation and the conditions on it that refer to the query around it."""
-
-    node: Node
-    conditions: tuple[Expression, ...] = ()
-
-
-def _pulled(node: Node) -> tuple[Node, tuple[Expression, ...]]:
-    found = _pull(node)
-    for one in _all_expressions(found.node):
-        if any(isinstance(part, OuterRef) for part in one.walk()):
-            raise refuse("correlated", one.span or NOWHERE)
-    return found.node, found.conditions
-
-
-def _all_expressions(node: Node) -> list[Expression]:
-    below = [one for source in node.inputs for one in _all_expressions(source)]
-    return [*expressions_of(node), *below]
-
-
-def _outer(tree: Expression) -> bool:
-    return any(isinstance(one, OuterRef) for one in tree.walk())
-
-
-def _pull(node: Node) -> _Pulled:
-    if not any(_outer(one) for one in _all_expressions(node)):
-        return _Pulled(node)
-    if isinstance(node, Filter):
-        below = _pull(node.input)
-        parts = conjuncts(node.condition)
-        kept = all_of([one for one in parts if not _outer(one)])
-        source = below.node if kept is None else Filter(below.node, kept, span=node.span)
-        pulled = [one for one in parts if _outer(one)]
-        return _Pulled(source, (*below.conditions, *pulled))
-    if isinstance(node, Project):
-        return _pull_project(node)
-    if isinstance(node, Aggregate):
-        return _pull_aggregate(node)
-    if isinstance(node, Join) and node.kind == "inner":
-        return _pull_join(node)
-    return _Pulled(node)
-
-
-def _pull_project(node: Project) -> _Pulled:
-    """The columns that the conditions need, behind those that are projected."""
-    below = _pull(node.input)
-    expressions, names = list(node.expressions), list(node.names)
-    places: dict[int, int] = {}
-    for index in sorted({i for one in below.conditions for i in references(one)}):
-        ref = InputRef(index, below.node.type_of(index))
-        if ref in expressions:
-            places[index] = expressions.index(ref)
-        else:
-            places[index] = len(expressions)
-            expressions.append(ref)
-            names.append(f"$outer{index}")
-    made = Project(below.node, tuple(expressions), tuple(names), span=node.span)
-    return _Pulled(made, tuple(_placed(one, places) for one in below.conditions))
-
-
-def _pull_aggregate(node: Aggregate) -> _Pulled:
-    """Equalities with columns around become columns to group by."""
-    below = _pull(node.input)
-    groups = list(node.groups)
-    for condition in below.conditions:
-        plain = isinstance(condition, Call) and condition.function == "="
-        if not plain:
-            raise refuse("correlated", condition.span or NOWHERE)
-    added = [
-        index
-        for index in sorted({i for one in below.conditions for i in references(one)})
-        if index not in groups
-    ]
-    calls = len(node.calls)
-    wider = replace(node, input=below.node, groups=(*groups, *added))
-    order = [*range(len(groups)), *range(len(groups) + len(added), wider.width)]
-    order += range(len(groups), len(groups) + len(added))
-    refs = tuple(InputRef(at, wider.type_of(at)) for at in order)
-    names = tuple(wider.columns[at].name for at in order)
-    places = {index: at for at, index in enumerate(groups)}
-    places |= {index: len(groups) + calls + at for at, index in enumerate(added)}
-    made = Project(wider, refs, names, span=node.span)
-    return _Pulled(made, tuple(_placed(one, places) for one in below.conditions))
-
-
-def _pull_join(node: Join) -> _Pulled:
-    left, right = _pull(node.left), _pull(node.right)
-    if left.node.width != node.left.width or right.node.width != node.right.width:
-        raise refuse("correlated", node.span)
-    width = node.left.width
-    parts = conjuncts(node.condition)
-    kept = all_of([one for one in parts if not _outer(one)])
-    pulled = [one for one in parts if _outer(one)]
-    moved_right = [moved(one, width) for one in right.conditions]
-    made = replace(node, left=left.node, right=right.node, condition=kept)
-    return _Pulled(made, (*left.conditions, *moved_right, *pulled))
-
-
-def _placed(tree: Expression, places: dict[int, int]) -> Expression:
-    def change(one: Expression) -> Expression:
-        if isinstance(one, InputRef):
-            return InputRef(places[one.index], one.type, span=one.span)
-        return one
-
-    return rewrite(tree, change)
+    if isinstance(node, Aggregate) and not node.groups:
+        return inner
+    if isinstance(node, Values) and len(node.rows) == 1:
+        return inner
+    only = Aggregation("SINGLE_VALUE", (0,), subquery.type, name="$single")
+    return Aggregate(inner, (), (only,), span=subquery.span)

@@ -124,7 +124,7 @@ def _session_aggregate(node: physical.SessionAggregate) -> str:
     )
 
 
-def _over(node: algebra.Over) -> str:
+def _over(node: algebra.Over | physical.SortedOver) -> str:
     columns = node.input.columns
     unit = "ROWS" if node.frame.rows else "RANGE"
     start = "UNBOUNDED" if node.frame.preceding is None else str(node.frame.preceding)
@@ -161,6 +161,10 @@ def _sort(node: algebra.Sort) -> str:
     fetch = "" if node.fetch is None else f", fetch=[{node.fetch}]"
     offset = f", offset=[{node.offset}]" if node.offset else ""
     return f"orderBy=[{_order(node.order, node.columns)}]{offset}{fetch}"
+
+
+def _final_rows(node: physical.FinalRows) -> str:
+    return f"orderBy=[{_order(node.order, node.columns)}]" if node.order else "orderBy=[]"
 
 
 def _set_operation(node: algebra.SetOperation) -> str:
@@ -211,10 +215,13 @@ _WRITERS: dict[type[Node], Callable[[Any], str]] = {
     algebra.SetOperation: _set_operation,
     algebra.Join: _join,
     algebra.TemporalJoin: _join,
+    physical.LocalAggregate: _aggregate,
     physical.WindowAggregate: _window_aggregate,
     physical.SessionAggregate: _session_aggregate,
     physical.WindowRank: _window_rank,
     physical.Deduplicate: _deduplicate,
+    physical.SortedOver: _over,
+    physical.FinalRows: _final_rows,
     physical.EquiJoin: _keyed_join,
     physical.IntervalJoin: _keyed_join,
     physical.VersionedJoin: _keyed_join,

@@ -5,14 +5,20 @@ from __future__ import annotations
 from scurry.planner.algebra import Node
 from scurry.planner.describe import describe
 from scurry.planner.need_update_before import Needs
+from scurry.planner.options import PlannerOptions
 from scurry.planner.plan import optimise
 from scurry.planner.traits import changes_of
 
 
-def explain(node: Node, changelog: bool = False, update_before: bool = True) -> str:
+def explain(
+    node: Node,
+    changelog: bool = False,
+    update_before: bool = True,
+    options: PlannerOptions | None = None,
+) -> str:
     """The plan of a query as text. With ``changelog`` each line says which kinds of changes the
     node sends; ``update_before`` says whether the reader of the query wants old rows."""
-    found = optimise(node)
+    found = optimise(node, options)
     needs = Needs()
     needs.require(found, update_before)
     lines: list[str] = []

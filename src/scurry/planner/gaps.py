@@ -27,7 +27,6 @@ GAPS: dict[str, Gap] = {
     "pattern-function": Gap("RUNNING and FINAL", "They belong to MATCH_RECOGNIZE."),
     "within-group": Gap("WITHIN GROUP", "Collect the values with ARRAY_AGG and sort the array."),
     "aggregate-order": Gap("ORDER BY within an aggregate", "Sort the array of ARRAY_AGG."),
-    "quantified": Gap("ALL, ANY and SOME of a query", "Compare with MAX or MIN of the query."),
     "query-constructor": Gap("A collection of a query's rows", "Use ARRAY_AGG or COLLECT in it."),
     "multiset-operator": Gap("An operator on multisets", "UNNEST the multisets and join them."),
     "like-variant": Gap("This comparison of texts", "Use LIKE with LOWER, or REGEXP."),
@@ -41,23 +40,19 @@ GAPS: dict[str, Gap] = {
         "This way to refer to columns of the query around it",
         "Compare the outer columns with = in the WHERE of the inner query.",
     ),
-    "scalar-rows": Gap(
-        "A query in place of a value that may have several rows", "Take MAX or MIN of its column."
-    ),
-    "lateral-query": Gap("A lateral query", "Use ROW_NUMBER() OVER (...) and filter by it."),
     "over-frame": Gap(
-        "This frame of rows", "Let the frame end at CURRENT ROW; it may begin n PRECEDING."
+        "This frame of rows on a stream",
+        "Let the frame end at CURRENT ROW; in the order of time it may begin n PRECEDING.",
     ),
     "over-order": Gap(
-        "OVER with an ORDER BY that is not one time attribute, ascending",
-        "Order by the rowtime or processing-time column of the table.",
+        "OVER on a stream without an ORDER BY of one column, ascending",
+        "Order by one column, ascending, or use batch mode.",
+    ),
+    "over-function": Gap(
+        "LEAD, NTILE, CUME_DIST or PERCENT_RANK on a stream",
+        "Use batch mode: EnvironmentSettings.in_batch_mode().",
     ),
     "over-updates": Gap("OVER on a table that is updated", "Apply it before the aggregation."),
-    "ranking": Gap(
-        "ROW_NUMBER, RANK or DENSE_RANK without a filter on the number",
-        "Filter by the number in the query around it: WHERE row_num <= 10.",
-    ),
-    "rank-function": Gap("RANK and DENSE_RANK on streams", "Use ROW_NUMBER."),
     "sort": Gap(
         "ORDER BY on a stream without LIMIT, unless a time attribute comes first",
         "Add LIMIT, or order by the rowtime column, ascending.",

@@ -12,7 +12,7 @@ from scurry.planner.time_attributes import is_proctime, is_time_attribute
 
 if TYPE_CHECKING:
     from scurry.planner.algebra import Join
-    from scurry.planner.recognise_joins import Parts
+    from scurry.planner.sides import Parts
 
 _COMPARISONS = {"<": (">", -1), "<=": (">=", 0), ">": ("<", 1), ">=": ("<=", 0)}
 

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from scurry.common.changelog import ChangelogMode
-from scurry.common.data_types import MultisetType
+from scurry.common.data_types import ArrayType, MapType, MultisetType, RowType
 from scurry.common.spans import NOWHERE
 from scurry.connectors.relation import RelationSource
 from scurry.functions.aggregate_calls import (
@@ -39,13 +39,15 @@ from scurry.planner.algebra import Aggregation, Columns, Node, SortItem
 from scurry.planner.catalog import ScanRequest
 from scurry.planner.describe import describe
 from scurry.planner.gaps import refuse
-from scurry.planner.identify import identity
+from scurry.planner.identify import identity, taken_from_scan
 from scurry.planner.need_update_before import Needs
 from scurry.planner.options import PlannerOptions
 from scurry.planner.rank_strategies import row_key_of
 from scurry.planner.time_attributes import is_proctime, is_rowtime
 from scurry.planner.traits import changes_of, keys_of
 
+#: types whose values are no keys
+_NESTED = (ArrayType, MapType, MultisetType, RowType)
 Handler = Callable[["Lowering", Any, bool], PlanNode]
 
 
@@ -75,11 +77,18 @@ class Lowering:
         """What the node computes, in ten letters."""
         found = self._digests.get(node)
         if found is None:
-            below = ",".join(self.digest(one) for one in node.inputs)
-            text = f"{identity(node)}({below})"
-            found = hashlib.sha256(text.encode()).hexdigest()[:10]
-            self._digests[node] = found
+            found = self._digests[node] = _hashed(self._computed(node))
         return found
+
+    def _computed(self, node: Node) -> str:
+        """What the node and all below it compute, as a text."""
+        taken = taken_from_scan(node)
+        if taken is not None:
+            scan = node if isinstance(node, algebra.Scan) else node.inputs[0]
+            return f"{identity(scan)}{taken}"
+        if isinstance(node, algebra.Project) and isinstance(node.input, algebra.Scan):
+            return f"{identity(node)}({identity(node.input)})"
+        return f"{identity(node)}({','.join(map(self.digest, node.inputs))})"
 
     def _common(self, node: Node, before: bool) -> dict[str, Any]:
         """What all relational plan nodes are given."""
@@ -117,7 +126,8 @@ class Lowering:
     # --- sources ----------------------------------------------------------------------------------
 
     def _scan(self, node: algebra.Scan, before: bool) -> PlanNode:
-        uid = f"Scan-{self.digest(node)}"
+        known = _hashed(identity(node))
+        uid = f"Scan-{known}"
         found = node.table.access.scan(ScanRequest(node.scanned, node.filters, uid=uid))
         if node.table.mode is not ChangelogMode.UPSERT:
             return found
@@ -126,7 +136,7 @@ class Lowering:
             **{
                 **self._common(node, before),
                 "name": f"ChangelogNormalize({node.table.name})",
-                "uid": f"ChangelogNormalize-{self.digest(node)}",
+                "uid": f"ChangelogNormalize-{known}",
             },
             inputs=(KeyBy(name="key", inputs=(found,), selector=ColumnsKey(*sorted(key))),),
             update_before=before,
@@ -234,8 +244,16 @@ class Lowering:
             calls=_calls(node.calls),
             retracting=not changes_of(node.input).grows,
             update_before=before,
-            mini_batch=self._options.mini_batch,
+            mini_batch=self._options.mini_batch or self._options.batch,
             retention_ms=self._options.retention_ms if node.ttl is None else node.ttl,
+        )
+
+    def _local_aggregate(self, node: physical.LocalAggregate, before: bool) -> PlanNode:
+        return plan.LocalAggregate(
+            **self._common(node, before),
+            inputs=(self.lower(node.input),),
+            groups=node.groups,
+            calls=_calls(node.calls),
         )
 
     def _window_aggregate(self, node: physical.WindowAggregate, before: bool) -> PlanNode:
@@ -263,13 +281,27 @@ class Lowering:
     def _over(self, node: algebra.Over, before: bool) -> PlanNode:
         if not changes_of(node.input).grows:
             raise refuse("over-updates", node.span)
-        time = _over_time(node)
+        (item,) = node.order
+        proctime = is_proctime(node.input.type_of(item.index))
         return plan.OverAggregate(
             **self._common(node, before),
             inputs=(self._keyed(node.input, node.partition),),
             calls=_calls(node.calls),
             frame=Frame(node.frame.rows, node.frame.preceding),
-            time=time,
+            time=None if proctime else item.index,
+            retention_ms=self._options.retention_ms,
+        )
+
+    def _sorted_over(self, node: physical.SortedOver, before: bool) -> PlanNode:
+        frame = Frame(node.frame.rows, node.frame.preceding, node.frame.following)
+        return plan.SortedOver(
+            **self._common(node, before),
+            inputs=(self._keyed(node.input, node.partition),),
+            calls=_calls(node.calls),
+            order=_sort_keys(node.order),
+            frame=frame,
+            net=self._options.mini_batch or self._options.batch,
+            update_before=before,
             retention_ms=self._options.retention_ms,
         )
 
@@ -338,6 +370,13 @@ class Lowering:
             raise refuse("offset-only", node.span)
         order = _sort_keys(node.order[1:])
         return plan.TemporalSort(**common, inputs=source, time=first.index, order=order)
+
+    def _final_rows(self, node: physical.FinalRows, before: bool) -> PlanNode:
+        return plan.FinalRows(
+            **self._common(node, before),
+            inputs=(self._keyed(node.input, _final_keys(node)),),
+            order=_sort_keys(node.order),
+        )
 
     # --- two inputs -------------------------------------------------------------------------------
 
@@ -421,6 +460,10 @@ class Lowering:
         )
 
 
+def _hashed(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:10]
+
+
 def _calls(calls: tuple[Aggregation, ...]) -> tuple[AggregateCall, ...]:
     return tuple(
         AggregateCall(
@@ -452,27 +495,23 @@ def _check_retracting(node: algebra.Aggregate) -> None:
                 raise refuse("aggregate-updates", node.span, f"{what} on a table that is updated")
 
 
+def _final_keys(node: physical.FinalRows) -> tuple[int, ...]:
+    """By which columns final rows are collected: an order needs all rows in one place."""
+    if node.order:
+        return ()
+    if node.keys is not None:
+        return node.keys
+    known = min(keys_of(node.input), key=lambda key: (len(key), sorted(key)), default=None)
+    chosen = range(node.width) if known is None else sorted(known)
+    return tuple(at for at in chosen if not isinstance(node.type_of(at), _NESTED))
+
+
 def _sort_keys(order: tuple[SortItem, ...]) -> tuple[SortKey, ...]:
     return tuple(SortKey(key.index, key.ascending, key.nulls_last) for key in order)
 
 
 def _properties(window: Columns) -> tuple[str, ...]:
     return ("start", "end", "time")[: len(window)]
-
-
-def _over_time(node: algebra.Over) -> int | None:
-    names = [call.function for call in node.calls]
-    ranking = any(name in ("RANK", "DENSE_RANK") for name in names)
-    if ranking:
-        raise refuse("rank-function", node.span)
-    if len(node.order) != 1 or not node.order[0].ascending:
-        raise refuse("ranking" if "ROW_NUMBER" in names else "over-order", node.span)
-    kind = node.input.type_of(node.order[0].index)
-    if is_proctime(kind):
-        return None
-    if not is_rowtime(kind):
-        raise refuse("ranking" if "ROW_NUMBER" in names else "over-order", node.span)
-    return node.order[0].index
 
 
 _HANDLERS: dict[type[Node], Handler] = {
@@ -490,10 +529,13 @@ _HANDLERS: dict[type[Node], Handler] = {
     algebra.Rank: Lowering._rank,
     algebra.Sort: Lowering._sort,
     algebra.SetOperation: Lowering._set_operation,
+    physical.LocalAggregate: Lowering._local_aggregate,
     physical.WindowAggregate: Lowering._window_aggregate,
     physical.SessionAggregate: Lowering._session_aggregate,
     physical.WindowRank: Lowering._window_rank,
     physical.Deduplicate: Lowering._deduplicate,
+    physical.SortedOver: Lowering._sorted_over,
+    physical.FinalRows: Lowering._final_rows,
     physical.EquiJoin: Lowering._equi_join,
     physical.IntervalJoin: Lowering._interval_join,
     physical.VersionedJoin: Lowering._versioned_join,

@@ -11,6 +11,7 @@ from scurry.planner.algebra import (
     Aggregation,
     Column,
     Columns,
+    FrameSpec,
     Pair,
     Single,
     SortItem,
@@ -36,6 +37,20 @@ class WindowAggregate(Single):
         keys = tuple(self.input.columns[index] for index in self.keys)
         calls = tuple(Column(call.name, call.type) for call in self.calls)
         return (*keys, *calls, *self.window)
+
+
+@dataclass(frozen=True)
+class LocalAggregate(Single):
+    """Aggregates of the rows of each batch, which another aggregate puts together: the groups, then
+    the calls."""
+
+    groups: tuple[int, ...]
+    calls: tuple[Aggregation, ...]
+
+    @cached_property
+    def columns(self) -> Columns:
+        groups = tuple(self.input.columns[index] for index in self.groups)
+        return (*groups, *(Column(call.name, call.type) for call in self.calls))
 
 
 @dataclass(frozen=True)
@@ -132,6 +147,30 @@ class WindowJoin(KeyedJoin):
     left_window: tuple[int, int]
     right_window: tuple[int, int]
     condition: Expression | None = None
+
+
+@dataclass(frozen=True)
+class SortedOver(Single):
+    """OVER in any order: the results of rows change as rows come and go."""
+
+    calls: tuple[Aggregation, ...]
+    partition: tuple[int, ...]
+    order: tuple[SortItem, ...]
+    frame: FrameSpec
+
+    @cached_property
+    def columns(self) -> Columns:
+        return (*self.input.columns, *(Column(call.name, call.type) for call in self.calls))
+
+
+@dataclass(frozen=True)
+class FinalRows(Single):
+    """The rows that the changes of the input amount to when it ends, as insertions, in order.
+    Without an order those that have equal ``keys`` are sent in the order in which they came; None
+    for any keys."""
+
+    order: tuple[SortItem, ...] = ()
+    keys: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)

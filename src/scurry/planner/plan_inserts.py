@@ -46,7 +46,7 @@ def plan_inserts(
 ) -> list[PlanNode]:
     """The plan nodes of several INSERTs of one job: what they have in common is computed once."""
     chosen = options or PlannerOptions()
-    nodes = optimise_all([node for node, _ in inserts])
+    nodes = optimise_all([node for node, _ in inserts], chosen)
     pairs = zip(nodes, inserts, strict=True)
     targets = [_target(node, table) for node, (_, table) in pairs]
     needs = Needs()

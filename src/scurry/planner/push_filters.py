@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scurry.functions.expressions import Expression, InputRef, is_deterministic, references
-from scurry.planner.algebra import Correlate, Filter, Join, Node, Project, Scan, Union
+from scurry.functions.expressions import (
+    Expression,
+    InputRef,
+    Literal,
+    is_deterministic,
+    references,
+)
+from scurry.planner.algebra import Correlate, Filter, Join, Node, Project, Scan, Union, Watermark
 from scurry.planner.bind.subqueries import Subquery
 from scurry.planner.rewrite import all_of, bottom_up, conjuncts, moved, substituted
 
@@ -32,6 +38,9 @@ def _push(node: Node) -> Node:
         return _into_join(node, source)
     if isinstance(source, Correlate):
         return _below(node, source, source.input.width)
+    if isinstance(source, Watermark) and isinstance(source.expression, Literal):
+        # without watermarks before the end of the input no row is needed for the time it shows
+        return replace(source, input=_push(Filter(source.input, node.condition, span=node.span)))
     if isinstance(source, Scan):
         return _into_scan(node, source)
     return node

@@ -57,6 +57,8 @@ def changes_of(node: Node) -> Changes:
     if isinstance(node, algebra.Rank):
         best = (node.first, node.last) == (1, 1) and below[0].grows
         return Changes(updates=True) if best else CHANGES
+    if isinstance(node, physical.SortedOver):
+        return CHANGES
     if isinstance(node, physical.Deduplicate):
         return Changes(updates=node.keep_last)
     if isinstance(node, algebra.Sort):
@@ -78,6 +80,7 @@ def changes_of(node: Node) -> Changes:
 
 
 _GROWING = (
+    physical.FinalRows,
     physical.WindowAggregate,
     physical.SessionAggregate,
     physical.WindowRank,
@@ -126,7 +129,13 @@ def keys_of(node: Node) -> frozenset[Key]:
         return _join_keys(node)
     if isinstance(
         node,
-        algebra.Filter | algebra.Watermark | algebra.Sort | algebra.Over | algebra.SetOperation,
+        algebra.Filter
+        | algebra.Watermark
+        | algebra.Sort
+        | algebra.Over
+        | algebra.SetOperation
+        | physical.SortedOver
+        | physical.FinalRows,
     ):
         return keys_of(node.inputs[0])
     return frozenset()

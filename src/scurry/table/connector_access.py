@@ -12,6 +12,7 @@ import pyarrow as pa
 from scurry.common.changelog import ChangelogMode
 from scurry.common.errors import ScurryError, TypeMismatchError
 from scurry.common.options import tables
+from scurry.connectors.files.read_filter import ReadFilter, SkippingSource
 from scurry.functions.source import Json, Source, SourceBatch, SourceEnumerator
 from scurry.plan import nodes
 from scurry.plan.node import Node as PlanNode
@@ -81,13 +82,19 @@ class ConnectorAccess:
             made = make_source(self._narrowed(wanted))
         schema = pa.schema([(one.name, one.type.arrow_type()) for one in request.columns])
         source: Source = made.source
+        if request.filters and isinstance(source, SkippingSource):
+            source = source.skipping(ReadFilter(request.filters, wanted))
         if source.relation is None or not source.relation.equals(schema):
             source = ProjectedSource(source, made.row_type.field_names(), schema)
         return nodes.Source(name=f"Source: {self._context.name}", source=source)
 
     def _narrowed(self, wanted: Sequence[str]) -> TableContext:
+        """The table with just these columns, and one that is no partition: those have no rows."""
         schema = self._context.schema
         kept = tuple(column for column in schema.columns if column.name in wanted)
+        keys = self._context.partition_keys
+        if keys and all(column.name in keys for column in kept):
+            kept = (next(one for one in schema.columns if one.name not in keys), *kept)
         return replace(self._context, schema=ResolvedSchema(kept))
 
     def lookup(self, request: ScanRequest, keys: tuple[str, ...]) -> Any | None:

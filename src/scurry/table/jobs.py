@@ -265,11 +265,12 @@ class Jobs:
     ) -> str:
         """How queries would be run."""
         changelog = ExplainDetail.CHANGELOG_MODE in details
-        parts = [explain(node, changelog) for node in queries]
+        options = options_of(self._environment)
+        parts = [explain(node, changelog, options=options) for node in queries]
         for pipeline in pipelines:
             node, target = self._fitted(pipeline)
             upserts = target.accepts is ChangelogMode.UPSERT
-            text = explain(node, changelog, update_before=not upserts)
+            text = explain(node, changelog, update_before=not upserts, options=options)
             parts.append(f"Sink: {target.name}\n{text}")
         if ExplainDetail.ESTIMATED_COST in details:
             parts.append("== Estimated Cost ==\nnone: the planner has no cost model")

@@ -30,6 +30,8 @@ def options_of(environment: TableEnvironment) -> PlannerOptions:
         query_start=None if environment.streaming else int(time.time() * 1000),
         asynchronous=_asynchronous(configuration),
         lookups=_lookups(configuration),
+        agg_phase=tables.AGG_PHASE.read(configuration),
+        split_distinct=tables.SPLIT_DISTINCT.read(configuration),
     )
 
 

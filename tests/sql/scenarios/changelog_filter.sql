@@ -18,3 +18,5 @@ SELECT item, shop, n FROM stock WHERE n > 4;
 -- -U[nut, a, 5]
 -- +U[nut, a, 8]
 -- +U[nut, b, 8]
+-- refused in batch
+-- INSERT-only table sources

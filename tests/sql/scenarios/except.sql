@@ -12,3 +12,5 @@ CREATE TABLE stock (item STRING, shop STRING, n INT)
 WITH ('connector' = 'filesystem', 'format' = 'debezium-json', 'path' = '$DIR/stock.json');
 SELECT item FROM stock EXCEPT SELECT item FROM stock WHERE shop = 'b';
 -- table
+-- refused in batch
+-- INSERT-only table sources

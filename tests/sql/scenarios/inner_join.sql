@@ -21,3 +21,5 @@ SELECT item, city, n FROM stock JOIN shops ON shop = name;
 -- [gear, Kiel, 2]
 -- [nut, Kiel, 8]
 -- [nut, Köln, 8]
+-- refused in batch
+-- INSERT-only table sources

@@ -21,3 +21,5 @@ SELECT item, shop, city FROM stock LEFT JOIN shops ON shop = name AND n > 1;
 -- [gear, b, null]
 -- [nut, a, Bonn]
 -- [nut, b, null]
+-- refused in batch
+-- INSERT-only table sources

@@ -14,3 +14,12 @@ WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '$DIR/orders.json'
 SELECT id, price FROM orders ORDER BY price;
 -- refused
 -- ORDER BY
+-- batch
+-- [1, 10.5]
+-- [2, 3]
+-- [3, 7.25]
+-- [4, 1]
+-- [5, null]
+-- [6, 10.5]
+-- [7, 2]
+-- [8, 9]

@@ -26,3 +26,5 @@ SELECT item, COUNT(*) AS shops, SUM(n) AS total, MIN(n) AS least, MAX(n) AS most
 -- -U[nut, 1, 8, 8, 8]
 -- +U[nut, 2, 16, 8, 8]
 -- +I[gear, 1, 2, 2, 2]
+-- refused in batch
+-- INSERT-only table sources

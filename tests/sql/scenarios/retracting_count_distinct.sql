@@ -28,3 +28,5 @@ SELECT COUNT(DISTINCT n) AS numbers, COUNT(DISTINCT item) AS items FROM stock;
 -- +U[1, 1]
 -- -U[1, 1]
 -- +U[2, 2]
+-- refused in batch
+-- INSERT-only table sources

@@ -56,3 +56,5 @@ SELECT item, shop, SUM(n) AS total FROM stock GROUP BY ROLLUP (item, shop);
 -- +I[gear, null, 2]
 -- -U[null, null, 16]
 -- +U[null, null, 18]
+-- refused in batch
+-- INSERT-only table sources

@@ -15,3 +15,5 @@ SELECT item, shop, n FROM stock WHERE item IN (SELECT item FROM stock WHERE shop
 -- [gear, b, 2]
 -- [nut, a, 8]
 -- [nut, b, 8]
+-- refused in batch
+-- INSERT-only table sources

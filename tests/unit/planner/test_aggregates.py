@@ -12,6 +12,7 @@ from scurry.common.data_types import DataTypes
 from scurry.functions.udfs import AggregateFunction, udaf
 from scurry.plan.relational import GroupAggregate, RegularJoin
 from scurry.planner.errors import SqlNotSupportedError
+from scurry.planner.explain import explain
 from scurry.planner.options import PlannerOptions
 from scurry.planner.plan import plan_query
 
@@ -217,3 +218,24 @@ def test_windows_of_windows(tables: Tables) -> None:
         "GROUP BY TUMBLE(ts, INTERVAL '10' SECOND)) GROUP BY TUMBLE(t, INTERVAL '20' SECOND)"
     )
     assert tables.rows(again) == [(at(0), 10), (at(20), 5), (at(40), 1)]
+
+
+def test_two_phases_and_split_distinct_are_explained() -> None:
+    tables = Tables()
+    tables.create("CREATE TABLE t (k INT, v INT)", [(1, 2), (1, 2), (1, 3), (2, None)])
+    query = "SELECT k, COUNT(*), MAX(v) FROM t GROUP BY k"
+    two = explain(tables.bind(query), options=PlannerOptions(mini_batch=True))
+    assert two.count("LocalAggregate(groupBy=[k]") == 1
+    one = PlannerOptions(mini_batch=True, agg_phase="ONE_PHASE")
+    assert "LocalAggregate" not in explain(tables.bind(query), options=one)
+    assert "LocalAggregate" not in explain(tables.bind(query))
+    distinct = "SELECT k, COUNT(DISTINCT v), SUM(v) FROM t GROUP BY k"
+    split = PlannerOptions(split_distinct=True)
+    assert explain(tables.bind(distinct), options=split).count("Aggregate(groupBy=[k") == 2
+    assert "groupBy=[k, v]" in explain(tables.bind(distinct), options=split)
+    for options in (split, PlannerOptions(mini_batch=True, split_distinct=True)):
+        assert tables.rows(distinct, options=options) == [(1, 2, 7), (2, 0, None)]
+    assert tables.rows(query, options=PlannerOptions(mini_batch=True), cuts=2) == [
+        (1, 3, 3),
+        (2, 1, None),
+    ]

@@ -9,6 +9,7 @@ import pytest
 from tests.unit.planner.tables import Tables
 
 from scurry.common.changelog import ChangelogMode
+from scurry.common.errors import ScurryError
 from scurry.planner.errors import SqlNotSupportedError
 
 
@@ -158,12 +159,33 @@ def test_joins_of_windows(tables: Tables) -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        "SELECT a FROM l WHERE k = (SELECT k FROM r)",
-        "SELECT a FROM l WHERE k = 1 OR k IN (SELECT k FROM r)",
-        "SELECT a FROM l WHERE EXISTS (SELECT SUM(b) FROM r WHERE r.b > l.k GROUP BY k)",
+        "SELECT a FROM l WHERE EXISTS (SELECT 1 FROM r FULL JOIN s ON r.k = s.k AND s.c > l.k)",
+        "SELECT a FROM l LEFT JOIN r ON l.k = r.k AND r.b IN (SELECT c FROM s)",
         "SELECT n FROM o JOIN l FOR SYSTEM_TIME AS OF o.ts ON o.id = l.k",
     ],
 )
 def test_what_cannot_be_joined_is_refused(tables: Tables, query: str) -> None:
     with pytest.raises(SqlNotSupportedError, match="is not supported"):
         tables.changes(query)
+
+
+def test_a_value_of_several_rows_is_an_error_when_it_has_them(tables: Tables) -> None:
+    query = "SELECT a, (SELECT b FROM r WHERE r.k = l.k AND b < 21) FROM l"
+    assert tables.rows(query) == [("n", None), ("x", None), ("y", 20), ("z", 20)]
+    with pytest.raises(ScurryError, match="has more than one row"):
+        tables.rows("SELECT a, (SELECT b FROM r WHERE r.k = l.k) FROM l")
+
+
+def test_rows_in_a_query_as_a_value(tables: Tables) -> None:
+    query = "SELECT a, (k, 20) IN (SELECT k, b FROM r), (k, 0) IN (SELECT k, b FROM r) FROM l"
+    assert tables.rows(query) == [
+        ("n", None, None), ("x", False, None), ("y", True, None), ("z", True, None)
+    ]  # fmt: skip
+
+
+def test_an_aggregate_of_no_rows_has_a_row(tables: Tables) -> None:
+    """In Flink a lateral aggregate of no rows loses the row it belongs to; not so in SQL."""
+    query = "SELECT a, c FROM l, LATERAL (SELECT COUNT(*) AS c FROM r WHERE r.k = l.k) AS t"
+    assert tables.rows(query) == [("n", 0), ("x", 0), ("y", 2), ("z", 2)]
+    always = "SELECT a FROM l WHERE EXISTS (SELECT COUNT(*) FROM r WHERE r.k = l.k)"
+    assert tables.rows(always) == [("n",), ("x",), ("y",), ("z",)]

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from tests.unit.planner.tables import Tables
 
+from scurry.planner.options import PlannerOptions
+
 
 def at(second: int) -> datetime:
     return datetime.fromisoformat(f"2024-01-01 00:00:{second:02}")
@@ -122,3 +124,27 @@ def test_over(tables: Tables, call: str, expected: list[int]) -> None:
     window = " WINDOW w AS (PARTITION BY k ORDER BY ts)" if call.endswith(" w") else ""
     changes = tables.changes(f"SELECT ts, {call} FROM e{window}")
     assert [row[2] for row in sorted(changes, key=lambda row: row[1])] == expected
+
+
+def test_batches_send_final_rows_with_columns_of_every_kind() -> None:
+    tables = Tables()
+    rows = [(1, [1, 2], {"x": 1}, [("k", 1)]), (2, None, None, None)]
+    tables.create("CREATE TABLE t (a INT, b ARRAY<INT>, c ROW<x INT>, d MAP<STRING, INT>)", rows)
+    tables.create("CREATE TABLE u (a INT)", [(1,), (3,)])
+    batch = PlannerOptions(query_start=0)
+    query = "SELECT b, c, d, u.a FROM u LEFT JOIN t ON t.a = u.a"
+    found = tables.changes(query, batch, cuts=1)
+    assert sorted(found, key=repr) == [
+        ("+I", None, None, None, 3),
+        ("+I", [1, 2], {"x": 1}, [("k", 1)], 1),
+    ]
+    ordered = tables.changes("SELECT b FROM t ORDER BY a DESC", batch)
+    assert ordered == [("+I", None), ("+I", [1, 2])]
+
+
+def test_the_time_of_a_batch_is_that_of_its_start() -> None:
+    tables = Tables()
+    tables.create("CREATE TABLE t (a INT)", [(1,), (2,)])
+    batch = PlannerOptions(query_start=86_400_000)
+    found = tables.changes("SELECT DISTINCT LOCALTIMESTAMP FROM t", batch, cuts=1)
+    assert [str(row[1]) for row in found] == ["1970-01-02 00:00:00"]

@@ -9,6 +9,7 @@ import pytest
 from tests.unit.planner.tables import Tables
 
 from scurry.common.data_types import DataTypes
+from scurry.common.errors import FunctionError
 from scurry.functions.udfs import udf, udtf
 
 
@@ -169,3 +170,19 @@ def test_a_column_is_read_once_for_a_common_table_used_twice(tables: Tables) -> 
     query = "WITH w AS (SELECT a + 1 AS b FROM once) SELECT b FROM w UNION ALL SELECT b FROM w"
     assert tables.rows(query) == [(2,), (2,)]
     assert len(rows.requests) == 1
+
+
+def test_a_row_that_cannot_be_computed_is_shown_with_its_values() -> None:
+    tables = Tables()
+    rows = [(at, 5, None) for at in range(1, 9)]
+    rows += [(10, 0, "no"), (11, 0, "number")]
+    tables.create("CREATE TABLE parts (a INT, b INT, c STRING)", rows)
+    with pytest.raises(FunctionError) as caught:
+        tables.rows("SELECT a / b FROM parts WHERE a > 0")
+    assert "division by zero" in caught.value.exception
+    assert "a / b" in caught.value.exception
+    assert caught.value.operator.startswith("Project(")
+    assert caught.value.element == "{'a': 10, 'b': 0}"
+    with pytest.raises(FunctionError) as caught:
+        tables.rows("SELECT a FROM parts WHERE CAST(c AS INT) > 1")
+    assert caught.value.element == "{'c': 'no'}"

@@ -118,8 +118,8 @@ _KEYS = {
         window-agg.buffer-size-limit
     """,
     "table.optimizer.": """
-        adaptive-broadcast-join.strategy agg-phase-strategy bushy-join-reorder-threshold
-        delta-join.strategy distinct-agg.split.bucket-num distinct-agg.split.enabled
+        adaptive-broadcast-join.strategy bushy-join-reorder-threshold
+        delta-join.strategy distinct-agg.split.bucket-num
         dynamic-filtering.enabled incremental-agg-enabled join-reorder-enabled
         join.broadcast-threshold multi-join.enabled multiple-input-enabled
         non-deterministic-update.strategy ptf.max-tables reuse-optimize-block-with-digest-enabled

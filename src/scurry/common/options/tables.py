@@ -56,6 +56,22 @@ MINI_BATCH: Option[bool] = Option(
     "Whether an operator emits the net change of each key per micro-batch instead of every change. "
     "The table that the changes amount to is the same.",
 )
+AGG_PHASE: Option[str] = Option(
+    "table.optimizer.agg-phase-strategy",
+    "enum",
+    "AUTO",
+    "Whether rows with equal keys are put together before they travel: TWO_PHASE and AUTO do so "
+    "with `table.exec.mini-batch.enabled`, where parts of the aggregates can be put together and "
+    "the table is not updated; ONE_PHASE never does.",
+    choices=("AUTO", "ONE_PHASE", "TWO_PHASE"),
+)
+SPLIT_DISTINCT: Option[bool] = Option(
+    "table.optimizer.distinct-agg.split.enabled",
+    "boolean",
+    False,
+    "Whether the values of a DISTINCT aggregate are kept spread by value, so that a group with "
+    "very many of them is not the work of one slot.",
+)
 NOT_NULL_ENFORCER: Option[str] = Option(
     "table.exec.sink.not-null-enforcer",
     "enum",

@@ -6,7 +6,7 @@ import dataclasses
 import os
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,6 +17,7 @@ from scurry.common.type_information import TypeInformation
 from scurry.common.typeinfo import Types
 from scurry.common.types import Row
 from scurry.connectors.files.formats import BulkFormat, MalformedFileError, cannot_read
+from scurry.connectors.files.read_filter import Bounds, ReadFilter
 from scurry.functions.source import SourceBatch
 
 _READ_ROWS = 65_536
@@ -43,6 +44,7 @@ class ParquetColumnarRowInputFormat(BulkFormat):
         self._batch_size = batch_size
         self._columns: list[str] | None = None
         self._type: TypeInformation | None = None
+        self._unwanted: ReadFilter | None = None
         self.as_tuples = row_type is tuple
         if dataclasses.is_dataclass(row_type):
             row_type = Types.DATACLASS(row_type)
@@ -61,6 +63,11 @@ class ParquetColumnarRowInputFormat(BulkFormat):
         """The same with only these columns, unless the row type has said which."""
         if self._type is None and columns is not None:
             self._columns = list(columns)
+        return self
+
+    def skipping(self, unwanted: ReadFilter) -> Self:
+        """The same without row groups that have no row that is wanted."""
+        self._unwanted = unwanted
         return self
 
     @property
@@ -103,12 +110,20 @@ class ParquetColumnarRowInputFormat(BulkFormat):
         self._check_columns(path, reader)
         for batch in reader.iter_batches(
             batch_size=self._batch_size,
-            row_groups=list(range(start, end)),
+            row_groups=self._wanted(reader, start, end),
             columns=self._columns,
         ):
             if self._columns is not None:
                 batch = batch.select(self._columns)
             yield SourceBatch(columns=batch)
+
+    def _wanted(self, reader: pq.ParquetFile, start: int, end: int) -> list[int]:
+        groups = range(start, end)
+        if self._unwanted is None:
+            return list(groups)
+        known = (_bounds(reader.metadata.row_group(at)) for at in groups)
+        pairs = zip(groups, known, strict=True)
+        return [at for at, bounds in pairs if not self._unwanted.excludes(bounds)]
 
     def _check_columns(self, path: str, reader: pq.ParquetFile) -> None:
         names = reader.schema_arrow.names
@@ -118,6 +133,23 @@ class ParquetColumnarRowInputFormat(BulkFormat):
                 f"{path!r} has no column {missing[0]!r}: it has {names}. Ask the source for "
                 "columns that all of its files have, or write the file again."
             )
+
+
+def _bounds(group: pq.RowGroupMetaData) -> dict[str, Bounds]:
+    """What the end of the file says of the columns of a row group."""
+    found = {}
+    for at in range(group.num_columns):
+        column = group.column(at)
+        told = column.statistics
+        if told is None or not told.has_null_count:
+            continue
+        rows = group.num_rows
+        if told.null_count == rows:
+            found[column.path_in_schema] = Bounds(None, None, values=False)
+        elif told.has_min_max:
+            nulls = told.null_count > 0
+            found[column.path_in_schema] = Bounds(told.min, told.max, nulls)
+    return found
 
 
 def _not_opened(path: str, failure: Exception) -> ScurryError:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import quote, unquote
 
 import numpy as np
@@ -24,6 +24,7 @@ from scurry.connectors.files.buckets import Assigned, BucketAssigner
 from scurry.connectors.files.formats import FileFormat, StreamFormat
 from scurry.connectors.files.lines import LineFormat
 from scurry.connectors.files.parquet_format import ParquetColumnarRowInputFormat
+from scurry.connectors.files.read_filter import Bounds, ReadFilter
 from scurry.connectors.files.source import FileSource
 from scurry.connectors.row_formats import DecodingFormat, EncodingFormat, RowFormatError
 from scurry.connectors.row_formats.avro import avro_columns
@@ -102,8 +103,18 @@ class FileRows(FileSource):
         self._row_type = row_type
         self._keys = tuple(partition_keys)
         self._metadata = tuple(metadata)
+        self._unwanted: ReadFilter | None = None
         self.relation = row_type.arrow_schema()
         self.changelog = changelog
+
+    def skipping(self, unwanted: ReadFilter) -> Self:
+        """The same without partitions, and row groups of Parquet, that have no row that is wanted.
+        Where files hold changes, all are read."""
+        if self.changelog is ChangelogMode.INSERT_ONLY:
+            self._unwanted = unwanted
+            if isinstance(self._format, ParquetColumnarRowInputFormat):
+                self._format.skipping(unwanted)
+        return self
 
     @property
     def position_form(self) -> str:
@@ -115,7 +126,12 @@ class FileRows(FileSource):
 
     def read(self, what: Json) -> Iterator[SourceBatch]:
         path = what[0]
-        known = {**self._partition(path), **_file_facts(path, self._metadata)}
+        partition = self._partition(path)
+        if self._unwanted is not None and self._unwanted.excludes(
+            {name: Bounds.of_value(value) for name, value in partition.items()}
+        ):
+            return
+        known = {**partition, **_file_facts(path, self._metadata)}
         for batch in super().read(what):
             assert batch.columns is not None
             yield SourceBatch(
@@ -140,12 +156,14 @@ class FileRows(FileSource):
 
     def _partition(self, path: str) -> dict[str, Any]:
         found: dict[str, Any] = {}
+        names = self._row_type.field_names()
+        keys = [key for key in self._keys if key in names]
         for part in Path(path).parent.parts:
             name, equals, text = part.partition("=")
-            if equals and name in self._keys:
+            if equals and name in keys:
                 value = None if text == DEFAULT_PARTITION else unquote(text)
                 found[name] = reader(self._row_type[name].data_type, SQL)(value)
-        missing = [key for key in self._keys if key not in found]
+        missing = [key for key in keys if key not in found]
         if missing:
             found.update(dict.fromkeys(missing))
         return found

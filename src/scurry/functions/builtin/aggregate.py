@@ -67,7 +67,7 @@ def _aggregate(
     )
 
 
-def _ranking(name: str, syntax: str, says: str, *ways: Signature, missing: str = "") -> BuiltIn:
+def _ranking(name: str, syntax: str, says: str, *ways: Signature) -> BuiltIn:
     return BuiltIn(
         name,
         "aggregate",
@@ -75,13 +75,10 @@ def _ranking(name: str, syntax: str, says: str, *ways: Signature, missing: str =
         says,
         tuple(ways),
         kind=Kind.WINDOW,
-        status=Status.NOTIMPL if missing else Status.SUPPORTED,
-        reason=missing,
     )
 
 
 _BATCH_ONLY = "Flink computes it in batch mode only"
-_ROW_NUMBER = "Flink computes it in batch mode only; use ROW_NUMBER"
 
 AGGREGATE: tuple[BuiltIn, ...] = (
     _aggregate(
@@ -226,7 +223,7 @@ AGGREGATE: tuple[BuiltIn, ...] = (
     ),
     _ranking("ROW_NUMBER", "ROW_NUMBER()", "the number of the row", signature("", _count)),
     *(
-        _ranking(name, f"{name}()", says, signature("", _count), missing=_ROW_NUMBER)
+        _ranking(name, f"{name}()", says, signature("", _count))
         for name, says in (
             ("RANK", "the rank, with gaps after equal rows"),
             ("DENSE_RANK", "the rank, without gaps"),
@@ -243,27 +240,23 @@ AGGREGATE: tuple[BuiltIn, ...] = (
         "LEAD(a [, offset [, default]])",
         "the value some rows after",
         signature("any [, int [, any]]", _first),
-        missing=_BATCH_ONLY,
     ),
     _ranking(
         "CUME_DIST",
         "CUME_DIST()",
         "the share of rows up to this one",
         signature("", lambda o: DataTypes.DOUBLE(False)),
-        missing=_BATCH_ONLY,
     ),
     _ranking(
         "PERCENT_RANK",
         "PERCENT_RANK()",
         "the rank as a share",
         signature("", lambda o: DataTypes.DOUBLE(False)),
-        missing=_BATCH_ONLY,
     ),
     _ranking(
         "NTILE",
         "NTILE(n)",
         "which of n groups of equal size the row is in",
         signature("int", _count),
-        missing=_BATCH_ONLY,
     ),
 )

@@ -26,6 +26,8 @@ from scurry.planner.gaps import refuse
 from scurry.sql import ast
 
 _TRUE = DataTypes.BOOLEAN(False)
+#: the comparison that is true where another is false
+_OPPOSITES = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
 class ExpressionBinder(CallBinder):
@@ -187,16 +189,22 @@ class ExpressionBinder(CallBinder):
     # --- queries ----------------------------------------------------------------------------------
 
     def _in_query(self, node: ast.InQuery) -> Expression:
-        left = self.bind(node.operand)
+        found = self._any(node.operand, "=", node.query, node.span)
+        return self._negated(found, node.negated, node.span)
+
+    def _any(
+        self, operand: ast.Expression, operator: str, written: ast.QueryNode, span: Span
+    ) -> Expression:
+        """Whether the comparison is true of any row of a query."""
+        left = self.bind(operand)
         operands = _row_items(left) or (left,)
-        query = self.inner_query(node.query)
+        query = self.inner_query(written)
         if query.width != len(operands):
             message = f"The query has {query.width} columns, but {len(operands)} are compared"
-            raise SqlValidationError(message, node.query.span)
-        for operand, column in zip(operands, query.columns, strict=True):
-            resolve("=", (operand, Literal(None, column.type.nullable())), span=node.span)
-        found = Subquery("in", query, tuple(operands), DataTypes.BOOLEAN(), span=node.span)
-        return self._negated(found, node.negated, node.span)
+            raise SqlValidationError(message, written.span)
+        for one, column in zip(operands, query.columns, strict=True):
+            resolve(operator, (one, Literal(None, column.type.nullable())), span=span)
+        return Subquery("in", query, tuple(operands), DataTypes.BOOLEAN(), operator, span=span)
 
     def _exists(self, node: ast.Exists) -> Expression:
         return Subquery("exists", self.inner_query(node.query), (), _TRUE, span=node.span)
@@ -209,11 +217,11 @@ class ExpressionBinder(CallBinder):
         return Subquery("scalar", query, (), query.type_of(0).nullable(), span=node.span)
 
     def _quantified(self, node: ast.Quantified) -> Expression:
-        if node.operator == "=" and node.quantifier in ("ANY", "SOME"):
-            return self._in_query(ast.InQuery(node.operand, node.query, span=node.span))
-        if node.operator == "<>" and node.quantifier == "ALL":
-            return self._in_query(ast.InQuery(node.operand, node.query, True, span=node.span))
-        raise refuse("quantified", node.span)
+        """What is true of all rows is what is false of none."""
+        if node.quantifier in ("ANY", "SOME"):
+            return self._any(node.operand, node.operator, node.query, node.span)
+        found = self._any(node.operand, _OPPOSITES[node.operator], node.query, node.span)
+        return self._negated(found, True, node.span)
 
     def _query_constructor(self, node: ast.QueryConstructor) -> Expression:
         raise refuse("query-constructor", node.span)

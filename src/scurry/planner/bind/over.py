@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from scurry.common.data_types import DataTypes
+from scurry.common.data_types import DataTypes, NumericType
 from scurry.functions.builtin import Kind, find, resolve_aggregate
 from scurry.functions.expressions import Expression, InputRef, Literal
 from scurry.planner.algebra import Aggregation, FrameSpec, Node, Over, Project, SortItem
@@ -14,7 +14,6 @@ from scurry.planner.bind.calls import CallBinder
 from scurry.planner.bind.literals import is_months
 from scurry.planner.bind.subqueries import OverRef
 from scurry.planner.errors import SqlValidationError, at, unknown
-from scurry.planner.gaps import refuse
 from scurry.sql import ast
 
 Regroup = Callable[[Expression], Expression]
@@ -56,7 +55,8 @@ class OverCalls:
         specification = self._specification(call.over)
         order = tuple(_ordered(binder, item) for item in specification.order_by)
         partition = tuple(binder.bind(one) for one in specification.partition_by)
-        return Window(partition, order, _frame(binder, specification))
+        numeric = bool(order) and isinstance(order[0].expression.type, NumericType)
+        return Window(partition, order, _frame(binder, specification, numeric))
 
     def _specification(
         self, over: ast.Identifier | ast.WindowSpecification | None
@@ -106,26 +106,39 @@ def _ordered(binder: CallBinder, item: ast.OrderItem) -> Ordered:
     return Ordered(binder.bind(item.expression), not item.descending, last)
 
 
-def _frame(binder: CallBinder, specification: ast.WindowSpecification) -> FrameSpec:
+def _frame(binder: CallBinder, specification: ast.WindowSpecification, numeric: bool) -> FrameSpec:
+    """The frame; ``numeric`` says that the rows are in the order of a number."""
     frame = specification.frame
     if frame is None:
         return FrameSpec(rows=False, preceding=None)
-    if frame.end is not None and frame.end.kind != "CURRENT ROW":
-        raise refuse("over-frame", frame.span)
-    if frame.start.kind == "CURRENT ROW":
-        return FrameSpec(frame.unit == "ROWS", 0)
-    if frame.start.kind != "PRECEDING":
-        raise refuse("over-frame", frame.span)
-    if frame.start.offset is None:
-        return FrameSpec(frame.unit == "ROWS", None)
-    return FrameSpec(frame.unit == "ROWS", _offset(binder, frame, frame.start.offset))
+    start = _bound(binder, frame, frame.start, "PRECEDING", numeric)
+    if frame.end is None:
+        return FrameSpec(frame.unit == "ROWS", start)
+    end = _bound(binder, frame, frame.end, "FOLLOWING", numeric)
+    return FrameSpec(frame.unit == "ROWS", start, end)
 
 
-def _offset(binder: CallBinder, frame: ast.Frame, node: ast.Expression) -> int:
+def _bound(
+    binder: CallBinder, frame: ast.Frame, bound: ast.FrameBound, way: str, numeric: bool
+) -> int | None:
+    """How far a bound is from the row in the direction ``way``, None for all rows there."""
+    if bound.kind == "CURRENT ROW":
+        return 0
+    if bound.offset is None:
+        if bound.kind != way:
+            message = f"The frame cannot {'begin' if way == 'PRECEDING' else 'end'} there"
+            raise SqlValidationError(message, frame.span)
+        return None
+    distance = _offset(binder, frame, bound.offset, numeric)
+    return distance if bound.kind == way else -distance
+
+
+def _offset(binder: CallBinder, frame: ast.Frame, node: ast.Expression, numeric: bool) -> int:
     offset = binder.bind(node)
     if isinstance(offset, Literal) and isinstance(offset.value, int):
         interval = offset.type.type_name().endswith("INTERVAL")
-        if interval != (frame.unit == "ROWS") and not (interval and is_months(offset.type)):
+        counts = frame.unit == "ROWS" or numeric
+        if interval != counts and not (interval and is_months(offset.type)):
             return offset.value
     wanted = "a number of rows" if frame.unit == "ROWS" else "an interval"
     raise SqlValidationError(f"{frame.unit} needs {wanted}, constant", node.span)

@@ -15,6 +15,7 @@ from scurry.planner.algebra import (
     Columns,
     Correlate,
     Join,
+    Lateral,
     Node,
     Project,
     TableFunctionCall,
@@ -79,8 +80,6 @@ class RelationBinder:
                 raise SqlValidationError(message, node.span)
             return self._table(node, outer)
         if isinstance(node, ast.DerivedTable):
-            if node.lateral:
-                raise refuse("lateral-query", node.span)
             found = self._query(node.query, None)
             return Bound(found, Scope.of("", found.columns, outer))
         if isinstance(node, ast.TableFunctionRef) and _is_window(node.call):
@@ -131,6 +130,8 @@ class RelationBinder:
             return self._lateral(node, left, inner, alias, columns)
         if isinstance(inner, ast.TableRef) and inner.system_time is not None:
             return self._temporal(node, left, inner, alias, columns, outer)
+        if isinstance(inner, ast.DerivedTable) and inner.lateral:
+            return self._lateral_query(node, left, inner, alias, columns)
         right = self.bind(node.right, outer)
         scope = left.scope.beside(right.scope)
         kind = _KINDS[node.kind]
@@ -182,7 +183,25 @@ class RelationBinder:
         relations = tuple(replace(one, hidden=one.hidden | hidden) for one in scope.relations)
         return conjunction(equal), Scope(relations, scope.outer, tuple(merged))
 
-    # --- table functions and UNNEST ---------------------------------------------------------------
+    # --- what is made for each row of the left side -----------------------------------------------
+
+    def _lateral_query(
+        self,
+        node: ast.Join,
+        left: Bound,
+        right: ast.DerivedTable,
+        alias: ast.Identifier | None,
+        columns: tuple[ast.Identifier, ...],
+    ) -> Bound:
+        _check_lateral(node)
+        query = self._query(right.query, left.scope)
+        named = alias or ast.Identifier("", span=right.span)
+        bound = _aliased(query, named, columns, None)
+        scope = left.scope.beside(bound.scope)
+        kind = _KINDS[node.kind]
+        condition, scope = self._condition(node, left, bound, scope)
+        joined = Lateral(left.node, bound.node, kind, condition, span=right.span)
+        return Bound(joined, _nullable(scope, joined))
 
     def _lateral(
         self,
@@ -192,9 +211,7 @@ class RelationBinder:
         alias: ast.Identifier | None,
         columns: tuple[ast.Identifier, ...],
     ) -> Bound:
-        if node.kind in ("RIGHT", "FULL"):
-            message = f"A {node.kind} JOIN with a table made of each left row means nothing"
-            raise SqlValidationError(message, node.span, "Use LEFT JOIN or CROSS JOIN.")
+        _check_lateral(node)
         made = self._correlate(left, right, alias, columns, left_join=node.kind == "LEFT")
         if node.condition is None:
             return made
@@ -283,6 +300,12 @@ _KINDS = {
     "CROSS": "inner",
     "COMMA": "inner",
 }
+
+
+def _check_lateral(node: ast.Join) -> None:
+    if node.kind in ("RIGHT", "FULL"):
+        message = f"A {node.kind} JOIN with a table made of each left row means nothing"
+        raise SqlValidationError(message, node.span, "Use LEFT JOIN or CROSS JOIN.")
 
 
 def _is_window(call: ast.FunctionCall) -> bool:

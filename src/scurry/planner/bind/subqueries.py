@@ -14,13 +14,15 @@ from scurry.planner.expressions_of import expressions_of
 @dataclass(frozen=True)
 class Subquery(Expression):
     """``kind`` is exists, in or scalar. For ``in`` the operands are what is looked for, one for
-    each column of the query. In the tree of the query, columns of the query around it are
+    each column of the query; ``operator`` is how they are compared, = unless ANY says something
+    else. In the tree of the query, columns of the query around it are
     :class:`~scurry.planner.bind.scope.OuterRef`."""
 
     kind: str
     query: Node
     operands: tuple[Expression, ...]
     type: DataType
+    operator: str = "="
     span: Any = field(default=None, compare=False, repr=False, kw_only=True)
     deterministic: bool = field(default=True, init=False, repr=False, compare=False)
 

@@ -14,11 +14,17 @@ import numpy as np
 import pyarrow as pa
 
 from scurry.common.types import Row, RowKind
-from scurry.functions.expressions import Expression, SessionExpression
+from scurry.functions.expressions import Expression, SessionExpression, UdfCall, references
 from scurry.functions.udfs import FunctionContext
 from scurry.runtime.batch import MIN_WATERMARK, Batch, Longs
 from scurry.runtime.columns import ElementCodec
-from scurry.runtime.expressions import CompiledExpression, EvaluationContext, compile_expression
+from scurry.runtime.expressions import (
+    CompiledExpression,
+    EvaluationContext,
+    EvaluationError,
+    compile_expression,
+)
+from scurry.runtime.failures import NO_ELEMENT
 from scurry.runtime.kinds import Kinds, only_changes
 from scurry.runtime.operator import Operator
 from scurry.runtime.specs import OperatorSpec
@@ -105,9 +111,34 @@ class EvaluatingOperator(RelationalOperator):
             if compiled is None:
                 compiled = self._compiled[id(expression)] = self._compile(expression)
             found = compiled(columns, watermarks)
+        except EvaluationError as failure:
+            values = self._failing_values(expression, columns, watermarks)
+            raise self.failed(failure, values) from failure
         except Exception as failure:
             raise self.failed(failure) from failure
         return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+
+    def _failing_values(
+        self, expression: Any, columns: pa.RecordBatch, watermarks: Longs | None
+    ) -> Any:
+        """What the first row for which ``expression`` fails has in the columns it reads. The batch
+        is halved until that row is left; functions of the user's are not called again for it."""
+        tree = expression.tree if isinstance(expression, SessionExpression) else expression
+        compiled = self._compiled.get(id(expression))
+        if compiled is None or any(isinstance(one, UdfCall) for one in tree.walk()):
+            return NO_ELEMENT
+        low, high = 0, columns.num_rows
+        while high - low > 1:
+            middle = (low + high) // 2
+            passed = None if watermarks is None else watermarks[low:middle]
+            try:
+                compiled(columns.slice(low, middle - low), passed)
+                low = middle
+            except EvaluationError:
+                high = middle
+        names = columns.schema.names
+        read = sorted(references(tree))
+        return {names[at]: columns.column(at)[low].as_py() for at in read} if read else NO_ELEMENT
 
     def truth(
         self, condition: Any, columns: pa.RecordBatch, watermarks: Longs | None = None

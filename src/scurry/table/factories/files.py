@@ -82,7 +82,7 @@ class FilesystemFactory(ConnectorFactory):
     format_options = ("format",)
 
     def projects(self, context: TableContext) -> bool:
-        return context.read(_FORMAT) in ("json", "parquet", "avro") and not context.partition_keys
+        return context.read(_FORMAT) in ("json", "parquet", "avro")
 
     def source(self, context: TableContext) -> ScanSource:
         held, row_type = self._file_columns(context)

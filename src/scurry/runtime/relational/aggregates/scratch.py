@@ -45,17 +45,19 @@ def aggregate_rows(
 ) -> list[pa.Array]:
     """The results of ``calls`` for each group of rows; groups follow each other and begin at
     ``starts``."""
+    last = pa.array(np.append(starts[1:], columns.num_rows) - 1)
+    return [running_results(call, columns, starts).take(last) for call in calls]
+
+
+def running_results(call: AggregateCall, columns: pa.RecordBatch, starts: Longs) -> pa.Array:
+    """The result after each row of its group."""
     count = len(starts)
     rows = Segments(
         columns, np.arange(columns.num_rows), starts, np.arange(count), None, list(range(count))
     )
-    made = []
-    for number, call in enumerate(calls):
-        one = accumulator_of(call, columns.schema, False, number, lambda name: ScratchRows())
-        held = {name: _zeros(kind, count) for name, kind in one.fields.items()}
-        scanned = one.scan(rows, rows.counted(call, one.takes_nulls), held)
-        made.append(scanned.after.take(pa.array(rows.last)))
-    return made
+    one = accumulator_of(call, columns.schema, False, 0, lambda name: ScratchRows())
+    held = {name: _zeros(kind, count) for name, kind in one.fields.items()}
+    return one.scan(rows, rows.counted(call, one.takes_nulls), held).after
 
 
 def _zeros(kind: Any, count: int) -> Any:

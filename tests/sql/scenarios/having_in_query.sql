@@ -1,0 +1,24 @@
+-- A query under OR in HAVING.
+-- file orders.json
+-- {"id": 1, "usr": "ann", "n": 3}
+-- {"id": 2, "usr": "bob", "n": null}
+-- {"id": 3, "usr": "ann", "n": 1}
+-- {"id": 4, "usr": null, "n": 2}
+-- {"id": 5, "usr": "cid", "n": 7}
+-- {"id": 6, "usr": "bob", "n": 2}
+-- file gifts.json
+-- {"usr": "ann", "n": 3}
+-- {"usr": "ann", "n": 1}
+-- {"usr": "bob", "n": null}
+-- {"usr": null, "n": 5}
+-- {"usr": "bob", "n": 2}
+-- {"usr": "ann", "n": 8}
+CREATE TABLE orders (id INT, usr STRING, n INT)
+WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '$DIR/orders.json');
+CREATE TABLE gifts (usr STRING, n INT)
+WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '$DIR/gifts.json');
+SELECT usr, COUNT(*) AS c FROM orders GROUP BY usr
+HAVING COUNT(*) > 1 OR usr IN (SELECT usr FROM gifts WHERE n > 4);
+-- table
+-- [ann, 2]
+-- [bob, 2]

@@ -1,0 +1,28 @@
+-- IN in the select list is true, false or unknown.
+-- file orders.json
+-- {"id": 1, "usr": "ann", "n": 3}
+-- {"id": 2, "usr": "bob", "n": null}
+-- {"id": 3, "usr": "ann", "n": 1}
+-- {"id": 4, "usr": null, "n": 2}
+-- {"id": 5, "usr": "cid", "n": 7}
+-- {"id": 6, "usr": "bob", "n": 2}
+-- file gifts.json
+-- {"usr": "ann", "n": 3}
+-- {"usr": "ann", "n": 1}
+-- {"usr": "bob", "n": null}
+-- {"usr": null, "n": 5}
+-- {"usr": "bob", "n": 2}
+-- {"usr": "ann", "n": 8}
+CREATE TABLE orders (id INT, usr STRING, n INT)
+WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '$DIR/orders.json');
+CREATE TABLE gifts (usr STRING, n INT)
+WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '$DIR/gifts.json');
+SELECT id, n IN (SELECT n FROM gifts) AS a, n IN (SELECT n FROM gifts WHERE n IS NOT NULL) AS b,
+  usr NOT IN (SELECT usr FROM gifts) AS c FROM orders;
+-- table
+-- [1, true, true, false]
+-- [2, null, null, false]
+-- [3, true, true, false]
+-- [4, true, true, null]
+-- [5, null, false, null]
+-- [6, true, true, false]

@@ -1,0 +1,34 @@
+-- A lateral query joined from the left keeps rows that it has nothing for.
+-- file orders.json
+-- {"id": 1, "usr": "ann", "n": 3}
+-- {"id": 2, "usr": "bob", "n": null}
+-- {"id": 3, "usr": "ann", "n": 1}
+-- {"id": 4, "usr": null, "n": 2}
+-- {"id": 5, "usr": "cid", "n": 7}
+-- {"id": 6, "usr": "bob", "n": 2}
+-- file gifts.json
+-- {"usr": "ann", "n": 3}
+-- {"usr": "ann", "n": 1}
+-- {"usr": "bob", "n": null}
+-- {"usr": null, "n": 5}
+-- {"usr": "bob", "n": 2}
+-- {"usr": "ann", "n": 8}
+CREATE TABLE orders (id INT, usr STRING, n INT)
+WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '$DIR/orders.json');
+CREATE TABLE gifts (usr STRING, n INT)
+WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '$DIR/gifts.json');
+SELECT o.id, t.n FROM orders AS o
+LEFT JOIN LATERAL (SELECT n FROM gifts AS g WHERE g.usr = o.usr) AS t ON TRUE;
+-- table
+-- [1, 1]
+-- [1, 3]
+-- [1, 8]
+-- [2, 2]
+-- [2, null]
+-- [3, 1]
+-- [3, 3]
+-- [3, 8]
+-- [4, null]
+-- [5, null]
+-- [6, 2]
+-- [6, null]

@@ -1,0 +1,39 @@
+-- The sum of the orders of a user that are as cheap or cheaper: rows that come change others.
+-- file orders.json
+-- {"id": 1, "usr": "ann", "price": 10}
+-- {"id": 2, "usr": "bob", "price": 3}
+-- {"id": 3, "usr": "ann", "price": 7}
+-- {"id": 4, "usr": null, "price": 1}
+-- {"id": 5, "usr": "bob", "price": null}
+-- {"id": 6, "usr": "cid", "price": 10}
+-- {"id": 7, "usr": "ann", "price": 7}
+-- {"id": 8, "usr": "bob", "price": 2}
+CREATE TABLE orders (id INT, usr STRING, price INT)
+WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '$DIR/orders.json');
+SELECT id, SUM(price) OVER (PARTITION BY usr ORDER BY price) AS s FROM orders;
+-- table
+-- [1, 24]
+-- [2, 5]
+-- [3, 14]
+-- [4, 1]
+-- [5, null]
+-- [6, 10]
+-- [7, 14]
+-- [8, 2]
+-- changes
+-- +I[1, 10]
+-- +I[2, 3]
+-- +I[3, 7]
+-- -U[1, 10]
+-- +U[1, 17]
+-- +I[4, 1]
+-- +I[5, null]
+-- +I[6, 10]
+-- -U[3, 7]
+-- +U[3, 14]
+-- +I[7, 14]
+-- -U[1, 17]
+-- +U[1, 24]
+-- +I[8, 2]
+-- -U[2, 3]
+-- +U[2, 5]

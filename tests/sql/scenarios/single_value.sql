@@ -1,0 +1,24 @@
+-- A query in place of a value, without an aggregate: it has one row at most.
+-- file orders.json
+-- {"id": 1, "usr": "ann", "n": 3}
+-- {"id": 2, "usr": "bob", "n": null}
+-- {"id": 3, "usr": "ann", "n": 1}
+-- {"id": 4, "usr": null, "n": 2}
+-- {"id": 5, "usr": "cid", "n": 7}
+-- {"id": 6, "usr": "bob", "n": 2}
+-- file gifts.json
+-- {"usr": "ann", "n": 3}
+-- {"usr": "ann", "n": 1}
+-- {"usr": "bob", "n": null}
+-- {"usr": null, "n": 5}
+-- {"usr": "bob", "n": 2}
+-- {"usr": "ann", "n": 8}
+CREATE TABLE orders (id INT, usr STRING, n INT)
+WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '$DIR/orders.json');
+CREATE TABLE gifts (usr STRING, n INT)
+WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '$DIR/gifts.json');
+SELECT id, (SELECT n FROM gifts WHERE n > 6) AS most FROM orders
+WHERE n < (SELECT g.n FROM gifts AS g WHERE g.n > 2 AND g.usr = orders.usr AND g.n < 8) + 1;
+-- table
+-- [1, 8]
+-- [3, 8]
