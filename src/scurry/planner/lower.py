@@ -45,6 +45,8 @@ from scurry.planner.options import PlannerOptions
 from scurry.planner.time_attributes import is_proctime, is_rowtime
 from scurry.planner.traits import changes_of, keys_of
 
+#: More rows than there can be.
+_EVERYTHING = 1 << 62
 Handler = Callable[["Lowering", Any, bool], PlanNode]
 
 
@@ -310,7 +312,37 @@ class Lowering:
             retention_ms=self._options.retention_ms,
         )
 
+    def final_rows(self, node: Node, order: tuple[SortKey, ...] = ()) -> PlanNode:
+        """What the changes of a relation amount to, once the bounded input has ended."""
+        columns = tuple(range(len(node.columns)))
+        known = min(keys_of(node), key=lambda one: (len(one), sorted(one)), default=columns)
+        source = self._keyed(node, () if order else tuple(sorted(known)))
+        return self._final(node, source, order)
+
+    def _final(self, node: Node, source: PlanNode, order: tuple[SortKey, ...]) -> PlanNode:
+        common = self._common(node, True)
+        return plan.FinalRows(
+            **{
+                **common,
+                "uid": f"FinalRows-{self.digest(node)}",
+                "mode": ChangelogMode.INSERT_ONLY,
+            },
+            inputs=(source,),
+            order=order,
+        )
+
     def _sort(self, node: algebra.Sort, before: bool) -> PlanNode:
+        if not self._options.batch or not node.order:
+            return self._sort_stream(node, before)
+        order = _sort_keys(node.order)
+        if node.fetch is None and not node.offset:
+            return self._final(node, self._keyed(node.input, ()), order)
+        fetch = _EVERYTHING if node.fetch is None else node.fetch
+        below = self._sort_stream(replace(node, fetch=fetch), True)
+        whole = KeyBy(name="key", inputs=(below,), selector=ColumnsKey())
+        return self._final(node, whole, order)
+
+    def _sort_stream(self, node: algebra.Sort, before: bool) -> PlanNode:
         common = self._common(node, before)
         source = (self._keyed(node.input, ()),)
         grows = changes_of(node.input).grows

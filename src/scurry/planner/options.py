@@ -25,3 +25,8 @@ class PlannerOptions:
     query_start: int | None = None
     asynchronous: AsyncSettings = field(default_factory=AsyncSettings)
     lookups: LookupSettings = field(default_factory=LookupSettings)
+
+    @property
+    def batch(self) -> bool:
+        """Whether results are sent once, when the bounded input has ended."""
+        return self.query_start is not None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from scurry.plan.node import Node as PlanNode
-from scurry.planner.algebra import Columns, Node
+from scurry.planner.algebra import Columns, Filter, Node, Project, Sort
 from scurry.planner.decorrelate import decorrelate
 from scurry.planner.lower import Lowering
 from scurry.planner.merge_projections import merge_projections
@@ -66,5 +66,21 @@ def plan_query(node: Node, options: PlannerOptions | None = None) -> PlannedRela
     found = optimise(node)
     needs = Needs()
     needs.require(found, needed=True)
-    lowering = Lowering(options or PlannerOptions(), needs)
-    return PlannedRelation(lowering.lower(found), found.columns, changes_of(found), keys_of(found))
+    chosen = options or PlannerOptions()
+    lowering = Lowering(chosen, needs)
+    made = lower_whole(found, lowering, chosen)
+    return PlannedRelation(made, found.columns, changes_of(found), keys_of(found))
+
+
+def lower_whole(node: Node, lowering: Lowering, options: PlannerOptions) -> PlanNode:
+    """The plan node of a whole query: in batch mode its rows come once, at the end."""
+    if options.batch and not changes_of(node).grows and not _sent_at_end(node):
+        return lowering.final_rows(node)
+    return lowering.lower(node)
+
+
+def _sent_at_end(node: Node) -> bool:
+    """Whether rows come in an order, which they only do at the end."""
+    while isinstance(node, Project | Filter):
+        node = node.input
+    return isinstance(node, Sort) and bool(node.order)

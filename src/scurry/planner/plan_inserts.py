@@ -21,7 +21,7 @@ from scurry.planner.errors import SqlValidationError
 from scurry.planner.lower import Lowering, schema_of
 from scurry.planner.need_update_before import Needs
 from scurry.planner.options import PlannerOptions
-from scurry.planner.plan import optimise_all
+from scurry.planner.plan import lower_whole, optimise_all
 from scurry.planner.traits import changes_of, keys_of
 
 
@@ -48,7 +48,10 @@ def plan_inserts(
     chosen = options or PlannerOptions()
     nodes = optimise_all([node for node, _ in inserts])
     pairs = zip(nodes, inserts, strict=True)
-    targets = [_target(node, table) for node, (_, table) in pairs]
+    targets = [
+        _Target(node, table, (), False, True) if chosen.batch else _target(node, table)
+        for node, (_, table) in pairs
+    ]
     needs = Needs()
     for target in targets:
         needs.require(target.node, target.update_before)
@@ -81,6 +84,9 @@ def _target(node: Node, table: Table) -> _Target:
 
 
 def _sink(target: _Target, lowering: Lowering, needs: Needs, options: PlannerOptions) -> PlanNode:
+    if options.batch:
+        rows = lower_whole(target.node, lowering, options)
+        return target.table.access.sink(rows, ChangelogMode.INSERT_ONLY)
     below = lowering.lower(target.node)
     changes = changes_of(target.node)
     mode = changes.mode(needs.update_before(target.node))
