@@ -331,7 +331,7 @@ def _without_first(function: Any) -> inspect.Signature:
 
 
 def _is_jvm(text: str) -> bool:
-    return text.lstrip("_").startswith("j_")
+    return text.lstrip("_").startswith(("j_", "java_"))
 
 
 def _demands_jvm(entry: Entry) -> bool:

@@ -14,16 +14,21 @@ DataStreams.
 from __future__ import annotations
 
 from scurry.common.data_types import DataTypes
+from scurry.common.data_types.user_defined import UserDefinedType
 from scurry.common.types import Row, RowKind
 from scurry.functions.udfs import (
     AggregateFunction,
     AsyncScalarFunction,
+    DataView,
     FunctionContext,
+    ListView,
+    MapView,
     ScalarFunction,
     TableAggregateFunction,
     TableFunction,
 )
 from scurry.table.changelog_mode import ChangelogMode
+from scurry.table.compiled_plan import CompiledPlan
 from scurry.table.environment_settings import EnvironmentSettings
 from scurry.table.explain_detail import ExplainDetail
 from scurry.table.expression import Expression
@@ -34,6 +39,7 @@ from scurry.table.grouped_tables import (
     WindowGroupedTable,
 )
 from scurry.table.module import Module, ModuleEntry
+from scurry.table.plan_reference import PlanReference
 from scurry.table.result_kind import ResultKind
 from scurry.table.schema import Schema
 from scurry.table.sql_dialect import SqlDialect
@@ -51,7 +57,9 @@ __all__ = [
     "AggregateFunction",
     "AsyncScalarFunction",
     "ChangelogMode",
+    "CompiledPlan",
     "DataTypes",
+    "DataView",
     "EnvironmentSettings",
     "ExplainDetail",
     "Expression",
@@ -59,9 +67,12 @@ __all__ = [
     "FunctionContext",
     "GroupWindowedTable",
     "GroupedTable",
+    "ListView",
+    "MapView",
     "Module",
     "ModuleEntry",
     "OverWindowedTable",
+    "PlanReference",
     "ResultKind",
     "Row",
     "RowKind",
@@ -79,5 +90,6 @@ __all__ = [
     "TablePipeline",
     "TableResult",
     "TableSchema",
+    "UserDefinedType",
     "WindowGroupedTable",
 ]

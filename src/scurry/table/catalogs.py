@@ -14,10 +14,10 @@ from typing import Any
 from scurry.common.errors import ProgramError
 from scurry.table.catalog.contract import Catalog
 from scurry.table.catalog.errors import (
-    CatalogError,
-    FunctionNotExistError,
-    TableAlreadyExistError,
-    TableNotExistError,
+    CatalogException,
+    FunctionNotExistException,
+    TableAlreadyExistException,
+    TableNotExistException,
     nearest,
 )
 from scurry.table.catalog.in_memory import GenericInMemoryCatalog
@@ -58,7 +58,7 @@ class Catalogs:
         if not isinstance(catalog, Catalog):
             raise ProgramError(f"register_catalog takes a Catalog, got {catalog!r}.")
         if name in self._catalogs:
-            raise CatalogError(f"There is a catalog {name!r} already: choose another name.")
+            raise CatalogException(f"There is a catalog {name!r} already: choose another name.")
         catalog.open()
         self._catalogs[name] = catalog
         self._options[name] = dict(options or {})
@@ -69,7 +69,7 @@ class Catalogs:
             return
         catalog = self.catalog(name)
         if name == self.current_catalog:
-            raise CatalogError(
+            raise CatalogException(
                 f"The catalog {name!r} is the current one and cannot be dropped: USE another first."
             )
         catalog.close()
@@ -79,7 +79,7 @@ class Catalogs:
         """A catalog by name; raises if there is none."""
         found = self._catalogs.get(name)
         if found is None:
-            raise CatalogError(f"There is no catalog {name!r}. {nearest(name, self._catalogs)}")
+            raise CatalogException(f"There is no catalog {name!r}. {nearest(name, self._catalogs)}")
         return found
 
     def find_catalog(self, name: str) -> Catalog | None:
@@ -108,7 +108,7 @@ class Catalogs:
 
     def _current(self) -> tuple[str, str]:
         if self.current_catalog is None or self.current_database is None:
-            raise CatalogError("There is no current database: USE one first.")
+            raise CatalogException("There is no current database: USE one first.")
         return self.current_catalog, self.current_database
 
     def qualify(self, names: Sequence[str]) -> ObjectIdentifier:
@@ -147,7 +147,7 @@ class Catalogs:
         """A table or view; raises, with the nearest names, if there is none."""
         found = self.find_table(names)
         if found is None:
-            raise TableNotExistError(
+            raise TableNotExistException(
                 f"There is no table or view {'.'.join(names)!r}. "
                 + nearest(names[-1], self.known_tables(names))
             )
@@ -177,7 +177,7 @@ class Catalogs:
         if identifier in self._temporary:
             if ignore_if_exists:
                 return False
-            raise TableAlreadyExistError(
+            raise TableAlreadyExistException(
                 f"There is a temporary table or view {identifier.as_summary_string()} already: "
                 "drop it, or choose another name."
             )
@@ -215,7 +215,7 @@ class Catalogs:
         """Drop a table or view of a catalog; False if there is none and that is all right."""
         identifier = self.qualify(names)
         if identifier in self._temporary:
-            raise CatalogError(
+            raise CatalogException(
                 f"There is a temporary {self._temporary[identifier].kind.lower()} "
                 f"{identifier.as_summary_string()}, which hides that of the catalog: DROP "
                 f"TEMPORARY {kind} it first."
@@ -229,7 +229,7 @@ class Catalogs:
                 if found
                 else nearest(names[-1], self.known_tables(names))
             )
-            raise TableNotExistError(f"There is no {kind.lower()} {'.'.join(names)!r}. {what}")
+            raise TableNotExistException(f"There is no {kind.lower()} {'.'.join(names)!r}. {what}")
         path = identifier.to_object_path()
         self.catalog(identifier.catalog_name).drop_table(path, False)
         return True
@@ -259,7 +259,7 @@ class Catalogs:
     def create_system_function(self, name: str, function: Any, ignore: bool = False) -> None:
         """Register a function of the user's under a name of one part."""
         if name.lower() in self._system_functions and not ignore:
-            raise CatalogError(f"There is a temporary system function {name!r} already.")
+            raise CatalogException(f"There is a temporary system function {name!r} already.")
         self._system_functions[name.lower()] = function
 
     def drop_system_function(self, name: str) -> bool:
@@ -272,7 +272,7 @@ class Catalogs:
         """Register a function of the user's in a database, for as long as the environment lives."""
         identifier = self._function_name(names)
         if identifier in self._functions and not ignore:
-            raise CatalogError(f"There is a temporary function {'.'.join(names)!r} already.")
+            raise CatalogException(f"There is a temporary function {'.'.join(names)!r} already.")
         self._functions[identifier] = function
 
     def drop_temporary_function(self, names: Sequence[str]) -> bool:
@@ -292,7 +292,7 @@ class Catalogs:
         """Remove a function of a catalog; False if there is none and that is all right."""
         identifier = self._function_name(names)
         if identifier in self._functions:
-            raise CatalogError(
+            raise CatalogException(
                 f"There is a temporary function {'.'.join(names)!r}, which hides that of the "
                 "catalog: DROP TEMPORARY FUNCTION it first."
             )
@@ -301,7 +301,7 @@ class Catalogs:
         if not catalog.function_exists(path):
             if ignore_if_not_exists:
                 return False
-            raise FunctionNotExistError(
+            raise FunctionNotExistException(
                 f"There is no function {'.'.join(names)!r}. "
                 + nearest(names[-1].lower(), self.user_functions())
             )

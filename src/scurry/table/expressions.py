@@ -96,10 +96,10 @@ def _call(name: str, *arguments: Any) -> Expression:
 
 
 def col(name: str) -> Expression:
-    """A column of the table."""
+    """A column of the table; ``*`` stands for all of them."""
     if not isinstance(name, str) or not name:
         raise ProgramError(f"col takes the name of a column, got {name!r}.")
-    return Expression(name_of(name))
+    return Expression(ast.Star() if name == "*" else name_of(name))
 
 
 def lit(v: Any, data_type: DataType | None = None) -> Expression:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from scurry.common.errors import NotSupportedError, ProgramError
 from scurry.functions.udfs import UserDefinedFunctionWrapper
 from scurry.sql import ast
-from scurry.table.column_expressions import select_item
+from scurry.table.column_expressions import names_in, select_item
 from scurry.table.expression import Expression
 from scurry.table.expression_core import here, name_of, to_node
 from scurry.table.expression_time import WINDOW_PROPERTIES
-from scurry.table.expressions import call_function, col
+from scurry.table.expressions import col
 from scurry.table.table import Table
 from scurry.table.window import GroupWindow, OverWindow
 
@@ -145,8 +145,8 @@ class WindowGroupedTable:
     def select(self, *fields: Expression) -> Table:
         """Keys, aggregates, and properties of the window such as ``col("w").start``."""
         items = [
-            replace(select_item(field), expression=self._with_window(field.node))
-            for field in fields
+            replace(item, expression=self._with_window(item.expression))
+            for item in self._table._named([select_item(field) for field in fields])
         ]
         keys = (*(to_node(Expression(key.node)) for key in self._keys), self._call(""))
         group_by = ast.GroupBy(keys, span=here())
@@ -208,7 +208,10 @@ class _WindowAggregated(AggregatedTable):
             changed: ast.Expression = _mapped(node, property_column)
             return changed
 
-        shown = [Expression(property_column(one.node), one.names) for one in fields]
+        items = grouped._table._named([select_item(field) for field in fields])
+        shown = [
+            Expression(property_column(item.expression), tuple(names_in(item))) for item in items
+        ]
         return inner.select(*shown)
 
 
@@ -265,7 +268,7 @@ def _aggregate_call(table: Table, method: str, func: Any) -> Expression:
         return func
     if not isinstance(func, UserDefinedFunctionWrapper):
         raise ProgramError(f"{method} takes a function or a call of one, got {func!r}.")
-    return call_function(func, *map(col, table.row_type.field_names()))
+    return table.call_with_row(func)
 
 
 def _mapped(node: Any, change: Any) -> Any:

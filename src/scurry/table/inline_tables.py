@@ -15,6 +15,7 @@ from scurry.common.data_types import (
     ArrayType,
     DataType,
     DataTypes,
+    LocalZonedTimestampType,
     MapType,
     MultisetType,
     NullType,
@@ -75,7 +76,11 @@ def table_of_elements(
     """A table of Python rows."""
     if isinstance(elements, str | bytes) or not isinstance(elements, Iterable):
         raise ProgramError(f"from_elements takes rows, got {shorten(elements)}.")
-    rows = [_values(element) for element in elements]
+    given = list(elements)
+    wanted = tuple(schema.field_names()) if isinstance(schema, RowType) else None
+    rows = [_values(element, wanted) for element in given]
+    if schema is None and given:
+        schema = _names_of(given[0])
     row_type = _row_type(list(rows), schema)
     for at, row in enumerate(rows):
         if len(row) != len(row_type):
@@ -96,13 +101,27 @@ def table_of_elements(
     return inline_table(row_type, pa.table(arrays, schema=row_type.arrow_schema()))
 
 
-def _values(element: Any) -> tuple[Any, ...]:
+def _names_of(element: Any) -> list[str] | None:
+    """The names of the columns that a row brings along."""
+    if isinstance(element, Row):
+        return None if element._names is None else list(element._names)
+    if isinstance(element, dict):
+        return sorted(element)
+    names = getattr(element, "_fields", None)
+    return list(names) if isinstance(element, tuple) and names else None
+
+
+def _values(element: Any, names: tuple[str, ...] | None = None) -> tuple[Any, ...]:
+    """The values of a row; with ``names``, those of the fields that are called so, if it knows."""
+    own = _names_of(element)
+    if names is not None and own is not None and set(own) == set(names):
+        return tuple(element[one if isinstance(element, dict) else own.index(one)] for one in names)
     if isinstance(element, Row):
         return tuple(element)
     if isinstance(element, tuple | list):
         return tuple(element)
     if isinstance(element, dict):
-        return tuple(element.values())
+        return tuple(element[name] for name in sorted(element))
     if dataclasses.is_dataclass(element) and not isinstance(element, type):
         return tuple(getattr(element, one.name) for one in dataclasses.fields(element))
     return (element,)
@@ -151,7 +170,7 @@ _SIMPLE: dict[type, DataType] = {
     decimal.Decimal: DataTypes.DECIMAL(38, 18),
     datetime.date: DataTypes.DATE(),
     datetime.time: DataTypes.TIME(),
-    datetime.datetime: DataTypes.TIMESTAMP(6),
+    datetime.datetime: DataTypes.TIMESTAMP_LTZ(6),
     datetime.timedelta: DataTypes.INTERVAL(DataTypes.DAY(), DataTypes.SECOND()),
     type(None): DataTypes.NULL(),
 }
@@ -159,8 +178,6 @@ _SIMPLE: dict[type, DataType] = {
 
 def inferred_type(value: Any) -> DataType:
     """The type of a Python value, as PyFlink infers it."""
-    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
-        return DataTypes.TIMESTAMP_LTZ(6)
     found = _SIMPLE.get(type(value))
     if found is not None:
         return found
@@ -176,7 +193,9 @@ def inferred_type(value: Any) -> DataType:
     if isinstance(value, dict):
         keys = common_type(list(map(inferred_type, value)) or [DataTypes.NULL()])
         values = common_type(list(map(inferred_type, value.values())) or [DataTypes.NULL()])
-        return DataTypes.MAP(keys or DataTypes.STRING(), values or DataTypes.STRING())
+        keys = keys or DataTypes.STRING()
+        kind = keys if isinstance(keys, NullType) else keys.not_null()
+        return DataTypes.MAP(kind, values or DataTypes.STRING())
     raise ProgramError(
         f"There is no SQL type for {shorten(value)} ({type(value).__name__}): give the schema as "
         "DataTypes.ROW([...])."
@@ -188,7 +207,7 @@ def to_internal(value: Any, data_type: DataType) -> Any:
     if value is None:
         return None
     if isinstance(data_type, RowType):
-        values = _values(value)
+        values = _values(value, tuple(data_type.names))
         pairs = zip(data_type, values, strict=True)
         return {field.name: to_internal(one, field.data_type) for field, one in pairs}
     if isinstance(data_type, MapType):
@@ -202,6 +221,8 @@ def to_internal(value: Any, data_type: DataType) -> Any:
         return value // datetime.timedelta(milliseconds=1)
     if isinstance(value, bytearray):
         return bytes(value)
+    if isinstance(data_type, LocalZonedTimestampType) and isinstance(value, datetime.datetime):
+        return value.astimezone(datetime.UTC)
     return value
 
 

@@ -205,7 +205,7 @@ class Jobs:
         config = self._environment.get_config()
         width = tables.MAX_COLUMN_WIDTH.read(config.get_configuration())
         zone = config.get_local_timezone()
-        tableau = Tableau(schema, self._environment.streaming, width, zone)
+        tableau = Tableau(schema, self._environment.streaming, width, zone, by_type=True)
         rows = _until_end(sink, client)
         kind = ResultKind.SUCCESS_WITH_CONTENT
         return TableResult(kind, schema, rows, job=client, tableau=tableau)
@@ -322,7 +322,7 @@ class _TableAggregation:
         self._keys = keys
         self._function = function
         types = [column.type for column in node.columns[keys:]]
-        result = function.result_type(types)
+        (result,) = function.resolve(types)[0].result_types
         whole = result if isinstance(result, RowType) else RowType.of(["f0"], [result])
         self.emitted = list(whole)
 
@@ -337,7 +337,7 @@ class _TableAggregation:
             *((one.name, one.type.arrow_type()) for one in self.node.columns[: self._keys]),
             *((one.name, one.data_type.arrow_type()) for one in self.emitted),
         ]
-        call = AggregateCall(self._function, arguments)
+        call = AggregateCall(self._function.function(), arguments)
         return TableAggregate(
             name="TableAggregate",
             inputs=(keyed,),

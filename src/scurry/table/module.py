@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from scurry.common.errors import ProgramError
+from scurry.common.unavailable import unavailable
 from scurry.functions.builtin import BUILT_INS
 from scurry.table.catalog.errors import nearest
 
-__all__ = ["CoreModule", "Module", "ModuleEntry", "Modules"]
+__all__ = ["CoreModule", "HiveModule", "Module", "ModuleEntry", "Modules"]
 
 CORE = "core"
 
@@ -39,23 +40,35 @@ class CoreModule(Module):
         return {entry.name for entry in BUILT_INS}
 
 
+class HiveModule(Module):
+    """Hive's functions, which are Java classes: they can be named, and not loaded."""
+
+    __init__ = unavailable(
+        "HiveModule", "Hive's functions are Java classes; write those you need with udf"
+    )
+
+
 @dataclass(frozen=True, order=True)
 class ModuleEntry:
     """A module that is loaded, and whether it is in use."""
 
-    name_: str
-    used_: bool
+    _name: str
+    _used: bool
+
+    def __init__(self, name: str, used: bool) -> None:
+        object.__setattr__(self, "_name", name)
+        object.__setattr__(self, "_used", used)
 
     def name(self) -> str:
         """The module's name."""
-        return self.name_
+        return self._name
 
     def used(self) -> bool:
         """Whether functions are looked up in it."""
-        return self.used_
+        return self._used
 
     def __repr__(self) -> str:
-        return f"ModuleEntry(name={self.name_!r}, used={self.used_})"
+        return f"ModuleEntry{{name='{self._name}', used={str(self._used).lower()}}}"
 
 
 class Modules:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import IntEnum
 
 __all__ = ["ResultKind"]
 
 
-class ResultKind(Enum):
+class ResultKind(IntEnum):
     """Whether a statement has a content to show."""
 
     #: the statement has done what it says, and the result is the word OK

@@ -12,6 +12,7 @@ from scurry.table.table_pipeline import TablePipeline
 from scurry.table.table_result import TableResult
 
 if TYPE_CHECKING:
+    from scurry.table.compiled_plan import CompiledPlan
     from scurry.table.table_environment import TableEnvironment
 
 __all__ = ["StatementSet"]
@@ -50,6 +51,12 @@ class StatementSet:
     def attach_as_datastream(self) -> None:
         """Let the INSERTs run with the stream environment's next ``execute``."""
         self._environment.attach_pipelines(self._taken())
+
+    def compile_plan(self) -> CompiledPlan:
+        """The plan of the job, which can be kept and executed later; the set is then empty."""
+        from scurry.table.compiled_plan import compile_pipelines
+
+        return compile_pipelines(self._environment, self._taken())
 
     def explain(self, *extra_details: ExplainDetail) -> str:
         """How the job would be run."""

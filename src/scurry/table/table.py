@@ -11,13 +11,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scurry.common.data_types import DataType, RowType
-from scurry.common.errors import ProgramError
+from scurry.common.errors import MissingMethodError, ProgramError
 from scurry.functions.udfs import UserDefinedFunctionWrapper
 from scurry.sql import ast
 from scurry.sql.parser import parse_name
 from scurry.table.catalog.errors import nearest
 from scurry.table.catalog.resolved_schema import ResolvedSchema
 from scurry.table.column_expressions import expanded, names_in, select_item
+from scurry.table.column_names import named_items
 from scurry.table.explain_detail import ExplainDetail
 from scurry.table.expression import Expression
 from scurry.table.expression_core import here, to_node
@@ -61,6 +62,8 @@ class Table:
         self._relation = relation
         self._query = query
         self._name: str | None = None
+        #: the query in SQL, if it was written so
+        self.sql: str | None = None
 
     # --- what it is
 
@@ -260,6 +263,12 @@ class Table:
     def _lateral(
         self, method: str, kind: str, function: Any, predicate: Expression | None
     ) -> Table:
+        if isinstance(function, UserDefinedFunctionWrapper):
+            if not function.alias_names:
+                raise MissingMethodError(
+                    f"{method}: name the columns of {function.name}, with alias('a', 'b')."
+                )
+            function = self.call_with_row(function)
         table = _table_function(method, function)
         condition: ast.Expression | None = ast.BooleanLiteral(True, span=here())
         if predicate is not None:
@@ -306,7 +315,9 @@ class Table:
         for field in fields:
             expression = _expression("order_by", field)
             node = to_node(Expression(expression.node))
-            items.append(ast.OrderItem(node, bool(expression.descending), span=here()))
+            # Flink's Table API sorts nulls behind everything, SQL before everything
+            nulls = "FIRST" if expression.descending else "LAST"
+            items.append(ast.OrderItem(node, bool(expression.descending), nulls, span=here()))
         query = replace(self.as_query(), order_by=tuple(items))
         return Table(self._environment, query=query)
 
@@ -337,8 +348,13 @@ class Table:
     def map(self, func: Any) -> Table:
         """What a scalar function makes of each row: the fields of the row that it returns."""
         call = self._called("map", func)
-        fields = Expression(call.node).flatten
-        return self.select(fields.alias(*call.names) if call.names else fields)
+        if not isinstance(self._type_of(call.node), RowType):
+            return self.select(call if call.names else call.alias("f0"))
+        # the row is a column first, so that the function is called once for all its fields
+        whole = self.select(Expression(call.node).alias("T$row"))
+        row = whole.row_type["T$row"].data_type
+        assert isinstance(row, RowType)
+        return whole.select(col("T$row").flatten.alias(*(call.names or row.names)))
 
     def flat_map(self, func: Any) -> Table:
         """The rows that a table function makes of each row."""
@@ -362,7 +378,12 @@ class Table:
             return func
         if not isinstance(func, UserDefinedFunctionWrapper):
             raise ProgramError(f"{method} takes a function or a call of one, got {func!r}.")
-        return call_function(func, *map(col, self.row_type.field_names()))
+        return self.call_with_row(func)
+
+    def call_with_row(self, func: UserDefinedFunctionWrapper) -> Expression:
+        """A call of a function with the whole row as its one argument."""
+        names = self.row_type.field_names()
+        return call_function(func.taking_row(names), *map(col, names))
 
     # --- results
 
@@ -383,7 +404,10 @@ class Table:
         from scurry.table.table_pipeline import TablePipeline
 
         target = self._environment.insert_target(table_path_or_descriptor)
-        return TablePipeline(self._environment, self, target, overwrite)
+        sql = None
+        if self.sql is not None and isinstance(table_path_or_descriptor, str):
+            sql = f"INSERT INTO {target.as_serializable_string()} {self.sql}"
+        return TablePipeline(self._environment, self, target, overwrite, sql)
 
     def explain(self, *extra_details: ExplainDetail) -> str:
         """How the query would be run."""
@@ -404,7 +428,11 @@ class Table:
         for field in fields:
             for one in expanded(_expression("select", field), self.row_type, self._type_of):
                 found.append(select_item(one))
-        return found
+        return self._named(found)
+
+    def _named(self, items: Sequence[ast.SelectItem]) -> list[ast.SelectItem]:
+        """The items of a select list, each with its name."""
+        return named_items(items, self._environment.session_catalog.find_function)
 
     def _type_of(self, node: ast.Expression) -> DataType:
         item = ast.SelectItem(node, ast.Identifier("x"), span=here())
@@ -468,9 +496,7 @@ def _count(method: str, number: Any) -> ast.Expression:
 
 def _table_function(method: str, function: Any) -> ast.Aliased:
     """A call of a table function as it stands after FROM, with an alias that nobody else has."""
-    if not isinstance(function, Expression):
-        function = call_function(function)
-    node = function.node
+    node = function.node if isinstance(function, Expression) else None
     if not isinstance(node, ast.FunctionCall):
         raise ProgramError(f"{method} takes a call of a table function, got {function}.")
     relation = ast.TableFunctionRef(node, lateral=True, span=here())

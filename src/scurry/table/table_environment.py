@@ -18,11 +18,14 @@ from scurry.planner.algebra import Node
 from scurry.planner.bind import bind_query
 from scurry.sql import ast
 from scurry.sql.parser import parse_name, parse_query, parse_script, parse_statement
+from scurry.sql.unparse import unparse
 from scurry.table.catalog.contract import Catalog
 from scurry.table.catalog.descriptor import CatalogDescriptor, make_catalog
+from scurry.table.catalog.models import CatalogModel
 from scurry.table.catalog.names import ObjectIdentifier
 from scurry.table.catalog.objects import CatalogBaseTable, CatalogFunction
 from scurry.table.catalogs import Catalogs
+from scurry.table.environment_extras import JavaFunctionMethods, ModelMethods, PlanMethods
 from scurry.table.environment_settings import EnvironmentSettings
 from scurry.table.explain_detail import ExplainDetail
 from scurry.table.inline_tables import table_of_elements, table_of_frame
@@ -43,7 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["TableEnvironment"]
 
 
-class TableEnvironment:
+class TableEnvironment(PlanMethods, ModelMethods, JavaFunctionMethods):
     """Catalogs, settings and jobs of one session; made with :meth:`create`."""
 
     def __init__(
@@ -60,6 +63,7 @@ class TableEnvironment:
         self._session_catalog = SessionCatalog(self._catalogs, configuration)
         self._jobs = Jobs(self)
         self._unnamed = 0
+        self._temporary_models: dict[ObjectIdentifier, CatalogModel] = {}
         #: what RESET goes back to
         self.settings_at_start = Configuration(configuration)
         #: the INSERTs since BEGIN STATEMENT SET, None outside of a set
@@ -187,7 +191,10 @@ class TableEnvironment:
 
     def sql_query(self, query: str) -> Table:
         """The table of a query, which is not run yet."""
-        return Table(self, self.bind(parse_query(_text("sql_query", query))))
+        parsed = parse_query(_text("sql_query", query))
+        table = Table(self, self.bind(parsed))
+        table.sql = unparse(parsed)
+        return table
 
     def explain_sql(self, stmt: str, *extra_details: ExplainDetail) -> str:
         """How a query or an INSERT would be run."""
@@ -259,16 +266,22 @@ class TableEnvironment:
         self._catalogs.create_table(identifier, view, temporary=True)
 
     def create_temporary_table(
-        self, path: str, descriptor: TableDescriptor, ignore_if_exists: bool = False
+        self,
+        path: str,
+        descriptor: TableDescriptor,
+        ignoreIfExists: bool | None = False,
     ) -> None:
         """Make a table for as long as the environment lives."""
-        self._create_table(path, descriptor, True, ignore_if_exists)
+        self._create_table(path, descriptor, True, bool(ignoreIfExists))
 
     def create_table(
-        self, path: str, descriptor: TableDescriptor, ignore_if_exists: bool = False
+        self,
+        path: str,
+        descriptor: TableDescriptor,
+        ignoreIfExists: bool | None = False,
     ) -> bool:
         """Make a table in a catalog; False if there is one already and that is all right."""
-        return self._create_table(path, descriptor, False, ignore_if_exists)
+        return self._create_table(path, descriptor, False, bool(ignoreIfExists))
 
     def _create_table(
         self, path: str, descriptor: TableDescriptor, temporary: bool, ignore_if_exists: bool
@@ -369,20 +382,12 @@ class TableEnvironment:
         return []
 
     def list_temporary_tables(self) -> list[str]:
-        """The temporary tables of the current database."""
-        return self._catalogs.list_temporary(*self._here(), "TABLE")
+        """The temporary tables and views of the current database."""
+        return self._catalogs.list_temporary(*self._here())
 
     def list_temporary_views(self) -> list[str]:
         """The temporary views of the current database."""
         return self._catalogs.list_temporary(*self._here(), "VIEW")
-
-    def list_models(self) -> list[str]:
-        """Always empty: there are no models."""
-        return []
-
-    def list_temporary_models(self) -> list[str]:
-        """Always empty: there are no models."""
-        return []
 
     def list_user_defined_functions(self) -> list[str]:
         """The functions of the user's that a name of one part finds."""

@@ -10,6 +10,7 @@ from scurry.table.table import Table
 from scurry.table.table_result import TableResult
 
 if TYPE_CHECKING:
+    from scurry.table.compiled_plan import CompiledPlan
     from scurry.table.table_environment import TableEnvironment
 
 __all__ = ["TablePipeline"]
@@ -24,8 +25,11 @@ class TablePipeline:
         table: Table,
         target: ObjectIdentifier,
         overwrite: bool = False,
+        sql: str | None = None,
     ) -> None:
         self._environment = environment
+        #: the INSERT in SQL, None if the query has no such form
+        self.sql = sql
         self.table = table
         self.target = target
         self.overwrite = overwrite
@@ -33,6 +37,12 @@ class TablePipeline:
     def execute(self) -> TableResult:
         """Start the job that writes the rows."""
         return self._environment.execute_pipelines([self])
+
+    def compile_plan(self) -> CompiledPlan:
+        """The plan of the job, which can be kept and executed later."""
+        from scurry.table.compiled_plan import compile_pipelines
+
+        return compile_pipelines(self._environment, [self])
 
     def explain(self, *extra_details: ExplainDetail) -> str:
         """How the job would be run."""

@@ -38,8 +38,8 @@ _DIGITS: dict[type[DataType], int] = {
 
 
 class Tableau:
-    """Lines for rows of a schema. In streaming mode a column is as wide as its type needs, and a
-    first column has the kind of each row; otherwise as wide as its contents."""
+    """Lines for rows of a schema. In streaming mode a first column has the kind of each row. A
+    column of a query is as wide as its type needs (``by_type``), any other as its contents."""
 
     def __init__(
         self,
@@ -47,8 +47,10 @@ class Tableau:
         streaming: bool,
         max_width: int = 30,
         zone: str = "UTC",
+        by_type: bool = False,
     ) -> None:
         self._schema = schema
+        self._by_type = by_type or streaming
         self._streaming = streaming
         self._most = max_width
         self._zone = zone
@@ -57,7 +59,7 @@ class Tableau:
 
     def lines(self, rows: Iterable[Row]) -> Iterator[str]:
         """The whole print, row by row as they come."""
-        if self._streaming:
+        if self._by_type:
             yield from self._streamed(rows)
             return
         texts = [self._texts(row) for row in rows]
@@ -71,14 +73,16 @@ class Tableau:
         yield from (rule, _count(len(texts)))
 
     def _streamed(self, rows: Iterable[Row]) -> Iterator[str]:
-        widths = [len(OP), *map(self._width, self._schema.get_columns())]
+        kind = [len(OP)] if self._streaming else []
+        widths = [*kind, *map(self._width, self._schema.get_columns())]
         rule = _rule(widths)
         count = 0
         for row in rows:
             if not count:
                 yield from (rule, self._line(self._names, widths), rule)
             count += 1
-            yield self._line([str(row.get_row_kind()), *self._texts(row)], widths)
+            kinds = [str(row.get_row_kind())] if self._streaming else []
+            yield self._line([*kinds, *self._texts(row)], widths)
         if count:
             yield from (rule, _count(count))
         else:

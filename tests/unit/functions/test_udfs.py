@@ -133,7 +133,7 @@ def test_missing_methods_say_why_they_are_needed() -> None:
 
 
 def test_a_context_tells_where_a_function_runs() -> None:
-    context = FunctionContext(None, {"k": "v"}, "Calc", 4, 128, 2, 1)
+    context = FunctionContext(None, {"k": "v"}, "Calc", "", 4, 128, 2, 1)
     assert context.get_job_parameter("k", "d") == "v"
     assert context.get_job_parameter("x", "d") == "d"
     assert context.get_task_name_with_subtasks() == "Calc (3/4)#1"

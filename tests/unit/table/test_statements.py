@@ -11,10 +11,10 @@ from scurry.common.errors import ConfigurationError, NotSupportedError, ProgramE
 from scurry.sql.ast import Statement
 from scurry.table import ResultKind, TableEnvironment
 from scurry.table.catalog import (
-    CatalogError,
+    CatalogException,
     GenericInMemoryCatalog,
     ObjectPath,
-    TableNotExistError,
+    TableNotExistException,
 )
 from scurry.table.statements import EXECUTORS
 from scurry.table.statements.gaps import GAPS
@@ -110,7 +110,7 @@ def test_views_keep_their_meaning_elsewhere(env: TableEnvironment) -> None:
     with pytest.raises(ProgramError, match="2 columns"):
         env.execute_sql("CREATE VIEW w (k) AS SELECT 1, 2")
     env.execute_sql("DROP VIEW default_database.v")
-    with pytest.raises(TableNotExistError):
+    with pytest.raises(TableNotExistException):
         env.execute_sql("DESCRIBE default_database.v")
 
 
@@ -165,7 +165,7 @@ def test_databases_and_catalogs(env: TableEnvironment, tmp_path: Path) -> None:
     env.execute_sql("CREATE TABLE t (a INT, b AS a + 1) WITH ('connector' = 'print')")
     env.execute_sql("USE CATALOG default_catalog")
     env.execute_sql("DROP CATALOG c")
-    with pytest.raises(CatalogError, match="There is no catalog 'c'"):
+    with pytest.raises(CatalogException, match="There is no catalog 'c'"):
         env.execute_sql("USE CATALOG c")
     env.execute_sql(make)
     assert names(env, "DESCRIBE c.`default`.t") == ["a", "b"]

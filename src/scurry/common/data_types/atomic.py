@@ -71,10 +71,6 @@ class CharType(CharacterStringType):
 class VarCharType(CharacterStringType):
     """Texts of at most `length` characters; STRING is the longest of them."""
 
-    @classmethod
-    def type_name(cls) -> str:
-        return "VARCHAR"
-
     def describe(self) -> str:
         return "STRING" if self.length == MAX_LENGTH else f"VARCHAR({self.length})"
 
@@ -121,10 +117,6 @@ class IntType(IntegralType):
     """Integers of 32 bits."""
 
     bits = 32
-
-    @classmethod
-    def type_name(cls) -> str:
-        return "INTEGER"
 
     def arrow_type(self) -> pa.DataType:
         return pa.int32()

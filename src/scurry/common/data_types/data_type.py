@@ -65,6 +65,22 @@ class DataType(ABC):
         """The name of the kind of type, ``VARCHAR`` for a `VarCharType`."""
         return cls.__name__.removesuffix("Type").upper()
 
+    def bridged_to(self: T, conversion_cls: str) -> T:
+        """This type. In Flink it says which Java class holds the values; here there is none."""
+        return self
+
+    def need_conversion(self) -> bool:
+        """Whether `to_sql_type` makes another value of the values of this type."""
+        return False
+
+    def to_sql_type(self, obj: Any) -> Any:
+        """A value of Python's in the form that PyFlink hands on; None stays None."""
+        return obj
+
+    def from_sql_type(self, obj: Any) -> Any:
+        """The value that `to_sql_type` was given."""
+        return obj
+
     @property
     def children(self) -> tuple[DataType, ...]:
         """The types that this type is made of; none for atomic types."""
@@ -82,7 +98,7 @@ class DataType(ABC):
         return self.describe() if self._nullable else f"{self.describe()} NOT NULL"
 
     def __repr__(self) -> str:
-        values = [*map(repr, self._args()), str(self._nullable)]
+        values = [*map(repr, self._args()), str(self._nullable).lower()]
         return f"{type(self).__name__}({', '.join(values)})"
 
     def __eq__(self, other: object) -> bool:

@@ -6,14 +6,16 @@ SQL carries without looking into it, pickled.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, overload
 
 import pyarrow as pa
 
 from scurry.common.data_types.data_type import DataType
 from scurry.common.errors import TypeMismatchError
 from scurry.common.type_information import describe
+from scurry.common.types import Row
 
 __all__ = [
     "ArrayType",
@@ -55,6 +57,17 @@ class ArrayType(DataType):
     def _args(self) -> tuple[Any, ...]:
         return (self.element_type,)
 
+    def need_conversion(self) -> bool:
+        return self.element_type.need_conversion()
+
+    def to_sql_type(self, obj: Any) -> Any:
+        """The elements, each in its own form."""
+        return obj and [self.element_type.to_sql_type(one) for one in obj]
+
+    def from_sql_type(self, obj: Any) -> Any:
+        """The elements again."""
+        return obj and [self.element_type.from_sql_type(one) for one in obj]
+
 
 class MapType(DataType):
     """Maps from keys of one type to values of another."""
@@ -77,6 +90,19 @@ class MapType(DataType):
     def _args(self) -> tuple[Any, ...]:
         return (self.key_type, self.value_type)
 
+    def need_conversion(self) -> bool:
+        return self.key_type.need_conversion() or self.value_type.need_conversion()
+
+    def to_sql_type(self, obj: Any) -> Any:
+        """The entries, keys and values each in their own form."""
+        key, value = self.key_type.to_sql_type, self.value_type.to_sql_type
+        return obj and {key(k): value(v) for k, v in obj.items()}
+
+    def from_sql_type(self, obj: Any) -> Any:
+        """The entries again."""
+        key, value = self.key_type.from_sql_type, self.value_type.from_sql_type
+        return obj and {key(k): value(v) for k, v in obj.items()}
+
 
 class MultisetType(DataType):
     """Sets that count how often each element is in them."""
@@ -97,6 +123,17 @@ class MultisetType(DataType):
 
     def _args(self) -> tuple[Any, ...]:
         return (self.element_type,)
+
+    def need_conversion(self) -> bool:
+        return self.element_type.need_conversion()
+
+    def to_sql_type(self, obj: Any) -> Any:
+        """The elements, each in its own form."""
+        return obj and [self.element_type.to_sql_type(one) for one in obj]
+
+    def from_sql_type(self, obj: Any) -> Any:
+        """The elements again."""
+        return obj and [self.element_type.from_sql_type(one) for one in obj]
 
 
 class RowField:
@@ -119,7 +156,20 @@ class RowField:
         return (self.name, self.data_type, self.description)
 
     def __repr__(self) -> str:
-        return f"RowField({self.name}, {self.data_type!r})"
+        about = "..." if self.description is None else self.description
+        return f"RowField({self.name}, {self.data_type!r}, {about})"
+
+    def need_conversion(self) -> bool:
+        """Whether its values have another form within PyFlink."""
+        return self.data_type.need_conversion()
+
+    def to_sql_type(self, obj: Any) -> Any:
+        """A value of the field in the form that PyFlink hands on."""
+        return self.data_type.to_sql_type(obj)
+
+    def from_sql_type(self, obj: Any) -> Any:
+        """The value again."""
+        return self.data_type.from_sql_type(obj)
 
     def __str__(self) -> str:
         name = self.name.replace("`", "``")
@@ -179,7 +229,15 @@ class RowType(DataType):
     def __len__(self) -> int:
         return len(self.fields)
 
-    def __getitem__(self, key: str | int) -> RowField:
+    @overload
+    def __getitem__(self, key: str | int) -> RowField: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> RowType: ...
+
+    def __getitem__(self, key: str | int | slice) -> RowField | RowType:
+        if isinstance(key, slice):
+            return RowType(self.fields[key])
         if isinstance(key, int):
             return self.fields[key]
         found = next((field for field in self.fields if field.name == key), None)
@@ -189,6 +247,37 @@ class RowType(DataType):
 
     def _args(self) -> tuple[Any, ...]:
         return (self.fields,)
+
+    def __repr__(self) -> str:
+        return f"RowType({','.join(map(repr, self.fields))})"
+
+    def need_conversion(self) -> bool:
+        return True
+
+    def to_sql_type(self, obj: Any) -> Any:
+        """The kind of the row, and its fields; a row may also be a tuple, a dict or an object."""
+        if obj is None:
+            return None
+        kind = obj.get_row_kind().value if isinstance(obj, Row) else 0
+        values = self._values(obj)
+        return (kind, *(f.to_sql_type(v) for f, v in zip(self.fields, values, strict=False)))
+
+    def _values(self, obj: Any) -> Iterable[Any]:
+        if isinstance(obj, Row) and obj._names is not None:
+            return [obj[name] for name in self.names]
+        if isinstance(obj, Row | tuple | list):
+            return obj
+        if isinstance(obj, dict) or hasattr(obj, "__dict__"):
+            given = obj if isinstance(obj, dict) else vars(obj)
+            return [given.get(name) for name in self.names]
+        raise TypeMismatchError(f"a row is needed, got {describe(obj)}")
+
+    def from_sql_type(self, obj: Any) -> Any:
+        """A row of the fields; a row stays as it is."""
+        if obj is None or isinstance(obj, Row):
+            return obj
+        values = (f.from_sql_type(v) for f, v in zip(self.fields, obj, strict=True))
+        return Row.from_tuples(tuple(self.names), [tuple(values)])[0]
 
 
 class RawType(DataType):
@@ -200,6 +289,10 @@ class RawType(DataType):
     def describe(self) -> str:
         return "RAW"
 
+    def from_sql_type(self, obj: bytes) -> Any:
+        """The pickled value."""
+        return pickle.loads(obj)
+
 
 class ListViewType(ArrayType):
     """A list in the accumulator of an aggregate function, which is kept outside of it."""
@@ -207,9 +300,35 @@ class ListViewType(ArrayType):
     def describe(self) -> str:
         return f"LIST_VIEW<{self.element_type}>"
 
+    def __repr__(self) -> str:
+        return f"ListViewType({self.element_type!r})"
+
+    def to_sql_type(self, obj: Any) -> Any:
+        """Refused: the type is for accumulators."""
+        raise _of_accumulators(self)
+
+    def from_sql_type(self, obj: Any) -> Any:
+        """Refused: the type is for accumulators."""
+        raise _of_accumulators(self)
+
 
 class MapViewType(MapType):
     """A map in the accumulator of an aggregate function, which is kept outside of it."""
 
     def describe(self) -> str:
         return f"MAP_VIEW<{self.key_type}, {self.value_type}>"
+
+    def __repr__(self) -> str:
+        return f"MapViewType({self.key_type!r}, {self.value_type!r})"
+
+    def to_sql_type(self, obj: Any) -> Any:
+        """Refused: the type is for accumulators."""
+        raise _of_accumulators(self)
+
+    def from_sql_type(self, obj: Any) -> Any:
+        """Refused: the type is for accumulators."""
+        raise _of_accumulators(self)
+
+
+def _of_accumulators(view: DataType) -> TypeMismatchError:
+    return TypeMismatchError(f"{view.describe()} is for accumulator types only: use ARRAY or MAP")

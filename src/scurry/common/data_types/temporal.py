@@ -12,11 +12,13 @@ There are two kinds of interval, which do not mix: a number of months, and a num
 
 from __future__ import annotations
 
+import datetime as dt
 from enum import Enum
 from typing import Any
 
 import pyarrow as pa
 
+from scurry.common.data_types import internal_times
 from scurry.common.data_types.data_type import AtomicType
 from scurry.common.errors import TypeMismatchError
 
@@ -57,6 +59,19 @@ class DateType(AtomicType):
     def describe(self) -> str:
         return "DATE"
 
+    EPOCH_ORDINAL = internal_times.EPOCH_ORDINAL
+
+    def need_conversion(self) -> bool:
+        return True
+
+    def to_sql_type(self, d: dt.date | None) -> int | None:
+        """Days since 1970."""
+        return None if d is None else d.toordinal() - self.EPOCH_ORDINAL
+
+    def from_sql_type(self, v: int | None) -> dt.date | None:
+        """The day so many days after 1970-01-01."""
+        return None if v is None else dt.date.fromordinal(v + self.EPOCH_ORDINAL)
+
 
 class TimeType(AtomicType):
     """Times of a day."""
@@ -70,6 +85,19 @@ class TimeType(AtomicType):
 
     def describe(self) -> str:
         return f"TIME({self.precision})"
+
+    EPOCH_ORDINAL = internal_times.ZONE_OFFSET
+
+    def need_conversion(self) -> bool:
+        return True
+
+    def to_sql_type(self, t: dt.time | None) -> int | None:
+        """Microseconds since midnight in UTC."""
+        return None if t is None else internal_times.from_time(t)
+
+    def from_sql_type(self, t: int | None) -> dt.time | None:
+        """The time of day in the zone of this machine."""
+        return None if t is None else internal_times.to_time(t)
 
     def _args(self) -> tuple[Any, ...]:
         return (self.precision,)
@@ -108,6 +136,9 @@ class _Timestamp(AtomicType):
     def _args(self) -> tuple[Any, ...]:
         return (self.precision, self.kind)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.precision}, {str(self._nullable).lower()})"
+
 
 class TimestampType(_Timestamp):
     """Wall-clock times with a date; they have no zone."""
@@ -117,18 +148,38 @@ class TimestampType(_Timestamp):
     def arrow_type(self) -> pa.DataType:
         return pa.timestamp(unit_of(self.precision))
 
+    def need_conversion(self) -> bool:
+        return True
+
+    def to_sql_type(self, dt: dt.datetime | None) -> int | None:
+        """Microseconds since 1970, taking the time for one of this machine's zone."""
+        return None if dt is None else internal_times.from_datetime(dt)
+
+    def from_sql_type(self, ts: int | None) -> dt.datetime | None:
+        """The wall-clock time in the zone of this machine."""
+        return None if ts is None else internal_times.to_datetime(ts)
+
 
 class LocalZonedTimestampType(_Timestamp):
     """Points in time, shown in the zone of ``table.local-time-zone``."""
 
     label = "TIMESTAMP_LTZ"
 
-    @classmethod
-    def type_name(cls) -> str:
-        return "TIMESTAMP_LTZ"
+    EPOCH_ORDINAL = internal_times.ZONE_OFFSET
 
     def arrow_type(self) -> pa.DataType:
         return pa.timestamp(unit_of(self.precision), "UTC")
+
+    def need_conversion(self) -> bool:
+        return True
+
+    def to_sql_type(self, dt: dt.datetime | None) -> int | None:
+        """Microseconds since 1970 on the clock of this machine's zone."""
+        return None if dt is None else internal_times.from_datetime(dt) + self.EPOCH_ORDINAL
+
+    def from_sql_type(self, ts: int | None) -> dt.datetime | None:
+        """The wall-clock time in the zone of this machine."""
+        return None if ts is None else internal_times.to_datetime(ts - self.EPOCH_ORDINAL)
 
 
 class ZonedTimestampType(_Timestamp):
@@ -141,6 +192,17 @@ class ZonedTimestampType(_Timestamp):
 
     def describe(self) -> str:
         return f"TIMESTAMP({self.precision}) WITH TIME ZONE"
+
+    def need_conversion(self) -> bool:
+        return True
+
+    def to_sql_type(self, dt: dt.datetime | None) -> tuple[int, int] | None:
+        """Microseconds on the clock of the zone, and the zone's offset in seconds."""
+        return None if dt is None else internal_times.from_zoned(dt)
+
+    def from_sql_type(self, zoned_ts: tuple[int, int] | None) -> dt.datetime | None:
+        """The point in time, in the zone of that offset."""
+        return None if zoned_ts is None else internal_times.to_zoned(*zoned_ts)
 
 
 class Resolution:
@@ -155,6 +217,9 @@ class Resolution:
         DAY = 2
         MONTH = 1
         YEAR = 0
+
+    unit: Resolution.IntervalUnit
+    precision: int
 
     def __init__(self, unit: Resolution.IntervalUnit, precision: int = -1) -> None:
         self.unit = unit
@@ -178,6 +243,9 @@ class YearMonthIntervalType(IntervalType):
     """Numbers of months."""
 
     DEFAULT_PRECISION = 2
+
+    resolution: YearMonthIntervalType.YearMonthResolution
+    precision: int
 
     class YearMonthResolution(Enum):
         """Which units the interval is written in."""
@@ -213,6 +281,10 @@ class DayTimeIntervalType(IntervalType):
 
     DEFAULT_DAY_PRECISION = 2
     DEFAULT_FRACTIONAL_PRECISION = 6
+
+    resolution: DayTimeIntervalType.DayTimeResolution
+    day_precision: int
+    fractional_precision: int
 
     class DayTimeResolution(Enum):
         """Which units the interval is written in."""
@@ -250,6 +322,17 @@ class DayTimeIntervalType(IntervalType):
 
     def _args(self) -> tuple[Any, ...]:
         return (self.resolution, self.day_precision, self.fractional_precision)
+
+    def need_conversion(self) -> bool:
+        return True
+
+    def to_sql_type(self, timedelta: dt.timedelta | None) -> int | None:
+        """Microseconds."""
+        return None if timedelta is None else timedelta // dt.timedelta(microseconds=1)
+
+    def from_sql_type(self, ts: int | None) -> dt.timedelta | None:
+        """The interval of so many microseconds."""
+        return None if ts is None else dt.timedelta(microseconds=ts)
 
 
 def interval(upper: Resolution, lower: Resolution | None = None) -> IntervalType:

@@ -47,6 +47,8 @@ class _Columns(SinkWriter):
 
 class _DriverRows(DriverSink):
     columnar = True
+    #: whether the fields of rows have names
+    named = True
 
     def __init__(self, row_type: RowType) -> None:
         super().__init__()
@@ -56,13 +58,16 @@ class _DriverRows(DriverSink):
         return _Columns(context)
 
     def _rows(self, parts: list[Any]) -> list[Row]:
+        kind, named = self._row_type, self.named
         return [
-            row for columns, kinds in parts for row in external_rows(columns, kinds, self._row_type)
+            row for columns, kinds in parts for row in external_rows(columns, kinds, kind, named)
         ]
 
 
 class CollectRows(_DriverRows):
     """Hands every row to an iterator in the program."""
+
+    named = False
 
     def __init__(self, row_type: RowType) -> None:
         super().__init__(row_type)

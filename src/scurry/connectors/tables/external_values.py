@@ -39,13 +39,16 @@ Convert = Callable[[Any], Any]
 _KINDS = {kind.value: kind for kind in RowKind}
 
 
-def external_rows(columns: pa.RecordBatch, kinds: Any, row_type: RowType) -> list[Row]:
-    """The rows of a batch, with their kinds."""
+def external_rows(
+    columns: pa.RecordBatch, kinds: Any, row_type: RowType, named: bool = True
+) -> list[Row]:
+    """The rows of a batch, with their kinds. Those that ``collect`` gives out are not ``named``: as
+    in PyFlink their fields have no names, and bytes are a bytearray."""
     lists = [
-        to_external(column, field.data_type)
+        to_external(column, field.data_type, named)
         for column, field in zip(columns.columns, row_type, strict=True)
     ]
-    names = tuple(row_type.field_names())
+    names = tuple(row_type.field_names()) if named else None
     rows = Row.from_tuples(names, list(zip(*lists, strict=True)) or [()] * columns.num_rows)
     if kinds is not None:
         for row, kind in zip(rows, kinds.tolist(), strict=True):
@@ -53,20 +56,20 @@ def external_rows(columns: pa.RecordBatch, kinds: Any, row_type: RowType) -> lis
     return rows
 
 
-def to_external(column: pa.Array, data_type: DataType) -> list[Any]:
+def to_external(column: pa.Array, data_type: DataType, named: bool = True) -> list[Any]:
     """A column as Python values."""
     stamps = isinstance(data_type, TimestampType | LocalZonedTimestampType)
     if stamps and column.type.unit == "ns":
         column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
-    convert = _converter(data_type)
+    convert = _converter(data_type, named)
     values = column.to_pylist()
     return values if convert is None else [None if v is None else convert(v) for v in values]
 
 
-def row_converter(row_type: RowType) -> Callable[[dict[str, Any]], Row]:
+def row_converter(row_type: RowType, named: bool = True) -> Callable[[dict[str, Any]], Row]:
     """What makes a Row of a struct as Arrow gives it."""
-    names = tuple(row_type.field_names())
-    fields = [_maybe(_converter(field.data_type)) for field in row_type]
+    names = tuple(row_type.field_names()) if named else None
+    fields = [_maybe(_converter(field.data_type, named)) for field in row_type]
 
     def row(value: dict[str, Any]) -> Row:
         pairs = zip(fields, value.values(), strict=True)
@@ -75,17 +78,19 @@ def row_converter(row_type: RowType) -> Callable[[dict[str, Any]], Row]:
     return row
 
 
-def _converter(data_type: DataType) -> Convert | None:
+def _converter(data_type: DataType, named: bool) -> Convert | None:
     if isinstance(data_type, RowType):
-        return row_converter(data_type)
+        return row_converter(data_type, named)
+    if isinstance(data_type, BinaryStringType) and not named:
+        return bytearray
     if isinstance(data_type, MapType):
-        key, item = map(_maybe, map(_converter, data_type.children))
+        key, item = (_maybe(_converter(one, named)) for one in data_type.children)
         return lambda value: {key(k): item(v) for k, v in value}
     if isinstance(data_type, MultisetType):
-        key = _maybe(_converter(data_type.element_type))
+        key = _maybe(_converter(data_type.element_type, named))
         return lambda value: {key(k): count for k, count in value}
     if isinstance(data_type, ArrayType):
-        inner = _converter(data_type.element_type)
+        inner = _converter(data_type.element_type, named)
         return None if inner is None else lambda value: list(map(_maybe(inner), value))
     if isinstance(data_type, DayTimeIntervalType):
         return lambda value: timedelta(milliseconds=value)

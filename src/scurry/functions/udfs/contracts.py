@@ -38,21 +38,23 @@ class FunctionContext:
 
     def __init__(
         self,
-        metric_group: MetricGroup | None = None,
+        base_metric_group: MetricGroup | None = None,
         job_parameters: dict[str, str] | None = None,
         task_name: str = "",
-        parallelism: int = 1,
-        max_parallelism: int = 1,
-        index: int = 0,
-        attempt: int = 0,
+        task_name_with_subtasks: str = "",
+        number_of_parallel_subtasks: int = 1,
+        max_number_of_parallel_subtasks: int = 1,
+        index_of_this_subtask: int = 0,
+        attempt_number: int = 0,
     ) -> None:
-        self._metric_group = metric_group
+        self._metric_group = base_metric_group
         self._job_parameters = job_parameters or {}
         self._task_name = task_name
-        self._parallelism = parallelism
-        self._max_parallelism = max_parallelism
-        self._index = index
-        self._attempt = attempt
+        self._task_name_with_subtasks = task_name_with_subtasks
+        self._parallelism = number_of_parallel_subtasks
+        self._max_parallelism = max_number_of_parallel_subtasks
+        self._index = index_of_this_subtask
+        self._attempt = attempt_number
 
     def get_metric_group(self) -> MetricGroup:
         """Where the function registers counters, meters and gauges."""
@@ -70,7 +72,8 @@ class FunctionContext:
 
     def get_task_name_with_subtasks(self) -> str:
         """The name of the operator with which of its parallel copies this is."""
-        return f"{self._task_name} ({self._index + 1}/{self._parallelism})#{self._attempt}"
+        made = f"{self._task_name} ({self._index + 1}/{self._parallelism})#{self._attempt}"
+        return self._task_name_with_subtasks or made
 
     def get_number_of_parallel_subtasks(self) -> int:
         """How many copies of the operator there are."""

@@ -7,23 +7,36 @@ function does, and the arguments arrive as they are.
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from scurry.common.data_types import DataType, supports_implicit_cast
+from scurry.common.data_types import DataType
 from scurry.common.errors import ProgramError
 from scurry.common.type_information import describe
 from scurry.functions.udfs.contracts import (
     AggregateFunction,
-    AsyncScalarFunction,
-    ScalarFunction,
-    TableAggregateFunction,
-    TableFunction,
+    ImperativeAggregateFunction,
     UserDefinedFunction,
 )
+from scurry.functions.udfs.delegates import (
+    DelegatingAsyncScalarFunction,
+    DelegatingPandasAggregateFunction,
+    DelegatingScalarFunction,
+    DelegationTableFunction,
+    RowsOfPandasAggregate,
+)
+from scurry.functions.udfs.overloads import (
+    InputTypes,
+    Overload,
+    Overloads,
+    Typed,
+    data_type_of,
+    overloads_of,
+)
+from scurry.functions.udfs.row_argument import RowArgument
 
 __all__ = [
     "Overload",
@@ -35,41 +48,6 @@ __all__ = [
 ]
 
 FUNC_TYPES = ("general", "pandas", "arrow")
-#: A Python function; what it takes and returns is declared in types of SQL.
-PlainFunction = Callable[..., Any]
-#: What a program declares: an object with `eval` or `accumulate`, or a Python function.
-UserFunction = UserDefinedFunction | PlainFunction
-
-
-@dataclass(frozen=True)
-class Overload:
-    """One way to call a function: argument types (None: whatever comes) and result types.
-
-    A scalar or aggregate function has one result type; the result types of a table function are its
-    columns. With `varargs` the last argument type stands for any number of arguments.
-    """
-
-    input_types: tuple[DataType, ...] | None
-    result_types: tuple[DataType, ...]
-    varargs: bool = False
-
-    def arguments(self, given: Sequence[DataType]) -> tuple[DataType, ...] | None:
-        """The types that arguments of the `given` types are cast to, or None if they do not fit."""
-        if self.input_types is None:
-            return tuple(given)
-        wanted = list(self.input_types)
-        if self.varargs and len(given) >= len(wanted) - 1:
-            wanted = wanted[:-1] + [self.input_types[-1]] * (len(given) - len(wanted) + 1)
-        if len(wanted) != len(given):
-            return None
-        fits = all(map(supports_implicit_cast, given, wanted))
-        return tuple(wanted) if fits else None
-
-    def __str__(self) -> str:
-        if self.input_types is None:
-            return "(...)"
-        dots = "..." if self.varargs else ""
-        return f"({', '.join(t.describe() for t in self.input_types)}{dots})"
 
 
 class UserDefinedFunctionWrapper:
@@ -82,25 +60,32 @@ class UserDefinedFunctionWrapper:
 
     def __init__(
         self,
-        func: UserFunction,
-        overloads: Sequence[Overload],
+        func: Any,
+        input_types: InputTypes,
         func_type: str,
-        deterministic: bool | None,
-        name: str | None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+        *,
+        result_types: Any = None,
+        overloads: Overloads = None,
     ) -> None:
+        if inspect.isclass(func) or not (isinstance(func, UserDefinedFunction) or callable(func)):
+            raise ProgramError(
+                f"a function object or a Python function is needed, got {describe(func)}; "
+                "of a class, give an instance"
+            )
         if func_type not in FUNC_TYPES:
             raise ProgramError(
                 f"the func_type must be one of {', '.join(FUNC_TYPES)}, got {describe(func_type)}"
             )
         self.func = func
-        self.overloads = tuple(overloads)
+        self.overloads = overloads_of(func, input_types, result_types, overloads)
         self.func_type = func_type
         self.name = name or _name_of(func)
         self.deterministic = _determinism(func, deterministic, self.name)
-        self.takes_row = False
         self.alias_names: tuple[str, ...] = ()
 
-    def __call__(self, *args: object) -> Any:
+    def __call__(self, *args: Any) -> Any:
         """An expression of the Table API that calls this function."""
         build = type(self).build_call
         if build is None:
@@ -131,7 +116,19 @@ class UserDefinedFunctionWrapper:
         """The function object whose methods are called."""
         if isinstance(self.func, UserDefinedFunction):
             return self.func
-        return _ADAPTERS[self.kind](self.func)
+        return self._delegate()
+
+    def _delegate(self) -> UserDefinedFunction:
+        raise NotImplementedError(self.kind)
+
+    def taking_row(self, names: Sequence[str]) -> UserDefinedFunctionWrapper:
+        """The same function, called with columns of these names, which it gets as one `Row`, or as
+        one DataFrame if it works on whole columns."""
+        other = copy.copy(self)
+        other.func = RowArgument.of(self.function(), tuple(names), self.func_type == "pandas")
+        results = self.overloads[0].result_types
+        other.overloads = (Overload(None, results),)
+        return other
 
 
 class UserDefinedScalarFunctionWrapper(UserDefinedFunctionWrapper):
@@ -139,11 +136,34 @@ class UserDefinedScalarFunctionWrapper(UserDefinedFunctionWrapper):
 
     kind = "scalar"
 
+    def __init__(
+        self,
+        func: Any,
+        input_types: InputTypes,
+        result_type: Typed | None,
+        func_type: str,
+        deterministic: bool | None,
+        name: str | None,
+        *,
+        overloads: Overloads = None,
+    ) -> None:
+        super().__init__(
+            *(func, input_types, func_type, deterministic, name),
+            result_types=result_type,
+            overloads=overloads,
+        )
 
-class UserDefinedAsyncScalarFunctionWrapper(UserDefinedFunctionWrapper):
+    def _delegate(self) -> UserDefinedFunction:
+        return DelegatingScalarFunction(self.func)
+
+
+class UserDefinedAsyncScalarFunctionWrapper(UserDefinedScalarFunctionWrapper):
     """A scalar function that is awaited."""
 
     kind = "async"
+
+    def _delegate(self) -> UserDefinedFunction:
+        return DelegatingAsyncScalarFunction(self.func)
 
 
 class UserDefinedTableFunctionWrapper(UserDefinedFunctionWrapper):
@@ -151,91 +171,79 @@ class UserDefinedTableFunctionWrapper(UserDefinedFunctionWrapper):
 
     kind = "table"
 
+    def __init__(
+        self,
+        func: Any,
+        input_types: InputTypes,
+        result_types: Typed | Sequence[Typed] | None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+        *,
+        overloads: Overloads = None,
+    ) -> None:
+        super().__init__(
+            *(func, input_types, "general", deterministic, name),
+            result_types=result_types,
+            overloads=overloads,
+        )
+
+    def _delegate(self) -> UserDefinedFunction:
+        return DelegationTableFunction(self.func)
+
 
 class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
     """An aggregate or table aggregate function, with the type of its accumulator."""
 
     def __init__(
         self,
-        func: UserFunction,
-        overloads: Sequence[Overload],
-        accumulator_type: DataType | None,
+        func: Any,
+        input_types: InputTypes,
+        result_type: Typed | None,
+        accumulator_type: Typed | None,
         func_type: str,
         deterministic: bool | None,
         name: str | None,
         is_table_aggregate: bool = False,
     ) -> None:
-        super().__init__(func, overloads, func_type, deterministic, name)
-        self.accumulator_type = accumulator_type
         self.kind = "table_aggregate" if is_table_aggregate else "aggregate"
+        if isinstance(func, ImperativeAggregateFunction):
+            result_type = result_type if result_type is not None else func.get_result_type()
+            accumulator_type = accumulator_type or _declared_accumulator(func)
+        elif callable(func) and not inspect.isclass(func) and func_type != "pandas":
+            raise ProgramError(
+                f"an aggregate that is a plain function needs func_type='pandas'; got "
+                f"{describe(func)} with func_type={func_type!r}"
+            )
+        super().__init__(
+            *(func, input_types, func_type, deterministic, name), result_types=result_type
+        )
+        self.accumulator_type = None if accumulator_type is None else data_type_of(accumulator_type)
+
+    def function(self) -> UserDefinedFunction:
+        found = super().function()
+        if self.func_type == "pandas" and not isinstance(found, RowsOfPandasAggregate):
+            assert isinstance(found, AggregateFunction)
+            return RowsOfPandasAggregate(found)
+        return found
+
+    def _delegate(self) -> UserDefinedFunction:
+        return DelegatingPandasAggregateFunction(self.func)
 
 
-class _Scalar(ScalarFunction):
-    def __init__(self, func: PlainFunction) -> None:
-        self.func = func
-
-    def eval(self, *args: object) -> object:
-        return self.func(*args)
-
-
-class _Async(AsyncScalarFunction):
-    def __init__(self, func: PlainFunction) -> None:
-        self.func = func
-
-    async def eval(self, *args: object) -> object:
-        return await self.func(*args)
+def _declared_accumulator(func: ImperativeAggregateFunction[Any, Any]) -> Typed | None:
+    own = type(func).get_accumulator_type
+    if own is ImperativeAggregateFunction.get_accumulator_type:
+        return None
+    return func.get_accumulator_type()
 
 
-class _Table(TableFunction):
-    def __init__(self, func: PlainFunction) -> None:
-        self.func = func
-
-    def eval(self, *args: object) -> object:
-        return self.func(*args)
-
-
-class _PandasAggregate(AggregateFunction[object, list[tuple[object, ...]]]):
-    """An aggregate that is a function of whole columns: its accumulator collects the rows."""
-
-    def __init__(self, func: PlainFunction) -> None:
-        self.func = func
-
-    def create_accumulator(self) -> list[tuple[object, ...]]:
-        return []
-
-    def accumulate(self, accumulator: list[tuple[object, ...]], *args: object) -> None:
-        accumulator.append(args)
-
-    def get_value(self, accumulator: list[tuple[object, ...]]) -> object:
-        import pandas as pd
-
-        columns = zip(*accumulator, strict=True) if accumulator else ()
-        return self.func(*(pd.Series(column) for column in columns))
-
-
-_ADAPTERS: dict[str, Callable[[PlainFunction], UserDefinedFunction]] = {
-    "scalar": _Scalar,
-    "async": _Async,
-    "table": _Table,
-    "aggregate": _PandasAggregate,
-}
-
-EVALUATORS: dict[type[UserDefinedFunction], str] = {
-    ScalarFunction: "scalar",
-    AsyncScalarFunction: "async",
-    TableFunction: "table",
-    AggregateFunction: "aggregate",
-    TableAggregateFunction: "table_aggregate",
-}
-
-
-def _name_of(func: object) -> str:
+def _name_of(func: Any) -> str:
     if isinstance(func, functools.partial):
         return _name_of(func.func)
     return str(getattr(func, "__name__", None) or type(func).__name__)
 
 
-def _determinism(func: UserFunction, declared: bool | None, name: str) -> bool:
+def _determinism(func: Any, declared: bool | None, name: str) -> bool:
     own = func.is_deterministic() if isinstance(func, UserDefinedFunction) else None
     if own is not None and declared is not None and own != declared:
         raise ProgramError(
@@ -243,15 +251,3 @@ def _determinism(func: UserFunction, declared: bool | None, name: str) -> bool:
             f"is_deterministic() says {own}: let both say the same"
         )
     return declared if declared is not None else own if own is not None else True
-
-
-def takes_varargs(func: Any) -> bool:
-    """Whether the Python function, or the `eval` or `accumulate` of a function object, has
-    ``*args``."""
-    for name in ("eval", "accumulate"):
-        func = getattr(func, name, func)
-    try:
-        parameters = inspect.signature(func).parameters.values()
-    except (TypeError, ValueError):
-        return False
-    return any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters)

@@ -108,9 +108,19 @@ def _pandas(call: UdfCall, opened: OpenedFunction) -> Callable[..., Datum]:
         function = opened.eval(rows.context.functions)
         series = [as_array(value, rows.count).to_pandas() for value in values]
         made = function(*series)
-        return _counted(pa.Array.from_pandas(made, type=kind), rows.count, call)
+        return _counted(_column(made, kind), rows.count, call)
 
     return evaluate
+
+
+def _column(made: Any, kind: pa.DataType) -> pa.Array:
+    """What a pandas function returned: a Series, or a DataFrame whose columns are a ROW's fields,
+    in their order."""
+    if pa.types.is_struct(kind) and getattr(made, "ndim", 1) == 2:
+        pairs = [(made.iloc[:, at], kind.field(at)) for at in range(kind.num_fields)]
+        arrays = [pa.Array.from_pandas(series, type=field.type) for series, field in pairs]
+        return pa.StructArray.from_arrays(arrays, fields=[field for _, field in pairs])
+    return pa.Array.from_pandas(made, type=kind)
 
 
 def _arrow(call: UdfCall, opened: OpenedFunction) -> Callable[..., Datum]:

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from scurry.common.data_types import data_type_from_arrow
 from scurry.common.errors import TypeMismatchError
 from scurry.common.types import Row
 from scurry.functions.aggregate_calls import TableCall, Unnest
 from scurry.runtime.batch import Batch, Longs
+from scurry.runtime.expressions.user_values import from_user, to_user
 from scurry.runtime.relational.relation import EvaluatingOperator, take_all
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.task_context import TaskContext
@@ -88,7 +90,8 @@ class CorrelateOperator(EvaluatingOperator):
         return self._called(self._table, columns)
 
     def _called(self, table: TableCall, columns: pa.RecordBatch) -> Tables:
-        operands = [self.evaluate(one, columns).to_pylist() for one in table.operands]
+        evaluated = (self.evaluate(one, columns) for one in table.operands)
+        operands = [to_user(one, data_type_from_arrow(one.type)) for one in evaluated]
         rows: list[Sequence[Any]] = []
         origin: list[int] = []
         call, width = table.function.eval, len(self._types)
@@ -102,7 +105,11 @@ class CorrelateOperator(EvaluatingOperator):
         except Exception as failure:
             raise self.failed(failure, arguments) from failure
         lists: list[Any] = list(zip(*rows, strict=True)) or [()] * width
-        made = [pa.array(one, kind) for one, kind in zip(lists, self._types, strict=True)]
+        name = type(table.function).__name__
+        made = [
+            from_user(one, data_type_from_arrow(kind), name)
+            for one, kind in zip(lists, self._types, strict=True)
+        ]
         return made, np.array(origin, dtype=np.int64)
 
 

@@ -85,9 +85,9 @@ class EvaluatingOperator(RelationalOperator):
             context.report.metrics.group(self.spec),
             dict(context.place.parameters),
             self.spec.name,
-            self.spec.parallelism,
-            context.place.max_parallelism,
-            context.place.index,
+            number_of_parallel_subtasks=self.spec.parallelism,
+            max_number_of_parallel_subtasks=context.place.max_parallelism,
+            index_of_this_subtask=context.place.index,
         )
 
     def close(self) -> None:

@@ -12,10 +12,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from scurry.common.data_types import data_type_from_arrow
 from scurry.common.types import Row
 from scurry.functions.aggregate_calls import AggregateCall
 from scurry.runtime.batch import Batch
 from scurry.runtime.columnar.batch_keys import batch_keys
+from scurry.runtime.expressions.user_values import from_user, to_user
 from scurry.runtime.relational.keyed import KeyedRelationalOperator
 from scurry.runtime.relational.relation import DELETE, INSERT, UPDATE_AFTER, take_all
 from scurry.runtime.specs import OperatorSpec
@@ -61,7 +63,8 @@ class TableAggregateOperator(KeyedRelationalOperator):
         columns = self.columns_of(batch)
         keys = batch_keys(batch, self.picked[0])
         places = self._state.positions(keys.keys)
-        lists = [columns.column(index).to_pylist() for index in self._call.arguments]
+        given_columns = (columns.column(index) for index in self._call.arguments)
+        lists = [to_user(one, data_type_from_arrow(one.type)) for one in given_columns]
         arguments: list[Any] = list(zip(*lists, strict=True)) or [()] * batch.size
         kinds = batch.kinds
         listed = [INSERT] * batch.size if kinds is None else kinds.tolist()
@@ -84,8 +87,9 @@ class TableAggregateOperator(KeyedRelationalOperator):
         if not made:
             return
         by = np.array(origin, dtype=np.int64)
+        name = type(self._call.function).__name__
         results = [
-            pa.array(one, kind)
+            from_user(one, data_type_from_arrow(kind), name)
             for one, kind in zip(zip(*made, strict=True), self._types, strict=True)
         ]
         heads = take_all([columns.column(index) for index in self.keys[0]], by)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from scurry.table.catalog.models import ModelContract
 from scurry.table.catalog.names import ObjectPath
 from scurry.table.catalog.objects import (
     CatalogBaseTable,
@@ -23,7 +24,7 @@ from scurry.table.catalog.statistics import CatalogColumnStatistics, CatalogTabl
 __all__ = ["Catalog"]
 
 
-class Catalog(ABC):
+class Catalog(ModelContract, ABC):
     """Holds databases and what is in them."""
 
     def open(self) -> None:
@@ -42,7 +43,7 @@ class Catalog(ABC):
 
     @abstractmethod
     def get_database(self, database_name: str) -> CatalogDatabase:
-        """A database; raises DatabaseNotExistError."""
+        """A database; raises DatabaseNotExistException."""
 
     def database_exists(self, database_name: str) -> bool:
         """Whether there is a database of that name."""
@@ -50,18 +51,18 @@ class Catalog(ABC):
 
     @abstractmethod
     def create_database(self, name: str, database: CatalogDatabase, ignore_if_exists: bool) -> None:
-        """Make a database; raises DatabaseAlreadyExistError."""
+        """Make a database; raises DatabaseAlreadyExistException."""
 
     @abstractmethod
     def drop_database(self, name: str, ignore_if_exists: bool, cascade: bool = False) -> None:
-        """Remove a database; raises DatabaseNotExistError, and DatabaseNotEmptyError unless what
-        it holds shall go with it."""
+        """Remove a database; raises DatabaseNotExistException, and DatabaseNotEmptyException unless
+        what it holds shall go with it."""
 
     @abstractmethod
     def alter_database(
         self, name: str, new_database: CatalogDatabase, ignore_if_not_exists: bool
     ) -> None:
-        """Replace the properties of a database; raises DatabaseNotExistError."""
+        """Replace the properties of a database; raises DatabaseNotExistException."""
 
     @abstractmethod
     def list_tables(self, database_name: str) -> list[str]:
@@ -73,7 +74,7 @@ class Catalog(ABC):
 
     @abstractmethod
     def get_table(self, table_path: ObjectPath) -> CatalogBaseTable:
-        """A table or view; raises TableNotExistError."""
+        """A table or view; raises TableNotExistException."""
 
     def table_exists(self, table_path: ObjectPath) -> bool:
         """Whether there is a table or view of that name."""
@@ -83,39 +84,39 @@ class Catalog(ABC):
 
     @abstractmethod
     def drop_table(self, table_path: ObjectPath, ignore_if_not_exists: bool) -> None:
-        """Remove a table or view; raises TableNotExistError."""
+        """Remove a table or view; raises TableNotExistException."""
 
     @abstractmethod
     def rename_table(
         self, table_path: ObjectPath, new_table_name: str, ignore_if_not_exists: bool
     ) -> None:
-        """Rename a table or view within its database; raises TableNotExistError and
-        TableAlreadyExistError."""
+        """Rename a table or view within its database; raises TableNotExistException and
+        TableAlreadyExistException."""
 
     @abstractmethod
     def create_table(
         self, table_path: ObjectPath, table: CatalogBaseTable, ignore_if_exists: bool
     ) -> None:
-        """Make a table or view; raises TableAlreadyExistError."""
+        """Make a table or view; raises TableAlreadyExistException."""
 
     @abstractmethod
     def alter_table(
         self, table_path: ObjectPath, new_table: CatalogBaseTable, ignore_if_not_exists: bool
     ) -> None:
-        """Replace a table by a table, or a view by a view; raises TableNotExistError."""
+        """Replace a table by a table, or a view by a view; raises TableNotExistException."""
 
     @abstractmethod
     def list_partitions(
         self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec | None = None
     ) -> list[CatalogPartitionSpec]:
         """The partitions of a table, those that begin with ``partition_spec`` if it is given;
-        raises TableNotPartitionedError."""
+        raises TableNotPartitionedException."""
 
     @abstractmethod
     def get_partition(
         self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec
     ) -> CatalogPartition:
-        """A partition; raises PartitionNotExistError."""
+        """A partition; raises PartitionNotExistException."""
 
     @abstractmethod
     def partition_exists(
@@ -131,7 +132,7 @@ class Catalog(ABC):
         partition: CatalogPartition,
         ignore_if_exists: bool,
     ) -> None:
-        """Add a partition; raises PartitionAlreadyExistsError."""
+        """Add a partition; raises PartitionAlreadyExistsException."""
 
     @abstractmethod
     def drop_partition(
@@ -140,7 +141,7 @@ class Catalog(ABC):
         partition_spec: CatalogPartitionSpec,
         ignore_if_not_exists: bool,
     ) -> None:
-        """Remove a partition; raises PartitionNotExistError."""
+        """Remove a partition; raises PartitionNotExistException."""
 
     @abstractmethod
     def alter_partition(
@@ -150,7 +151,7 @@ class Catalog(ABC):
         new_partition: CatalogPartition,
         ignore_if_not_exists: bool,
     ) -> None:
-        """Replace the properties of a partition; raises PartitionNotExistError."""
+        """Replace the properties of a partition; raises PartitionNotExistException."""
 
     @abstractmethod
     def list_functions(self, database_name: str) -> list[str]:
@@ -158,7 +159,7 @@ class Catalog(ABC):
 
     @abstractmethod
     def get_function(self, function_path: ObjectPath) -> CatalogFunction:
-        """A function, whatever the case of its name; raises FunctionNotExistError."""
+        """A function, whatever the case of its name; raises FunctionNotExistException."""
 
     @abstractmethod
     def function_exists(self, function_path: ObjectPath) -> bool:
@@ -168,7 +169,7 @@ class Catalog(ABC):
     def create_function(
         self, function_path: ObjectPath, function: CatalogFunction, ignore_if_exists: bool
     ) -> None:
-        """Add a function; raises FunctionAlreadyExistError."""
+        """Add a function; raises FunctionAlreadyExistException."""
 
     @abstractmethod
     def alter_function(
@@ -177,11 +178,11 @@ class Catalog(ABC):
         new_function: CatalogFunction,
         ignore_if_not_exists: bool,
     ) -> None:
-        """Replace a function; raises FunctionNotExistError."""
+        """Replace a function; raises FunctionNotExistException."""
 
     @abstractmethod
     def drop_function(self, function_path: ObjectPath, ignore_if_not_exists: bool) -> None:
-        """Remove a function; raises FunctionNotExistError."""
+        """Remove a function; raises FunctionNotExistException."""
 
     @abstractmethod
     def get_table_statistics(self, table_path: ObjectPath) -> CatalogTableStatistics:
@@ -264,6 +265,6 @@ class Catalog(ABC):
         return []
 
     def list_models(self, database_name: str) -> list[str]:
-        """Always empty: there are no models."""
+        """The names of the models of a database; none unless the catalog keeps models."""
         self.get_database(database_name)
         return []

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from scurry.common.errors import ProgramError
-from scurry.table.catalog.errors import CatalogError
+from scurry.table.catalog.errors import CatalogException
 from scurry.table.catalog.json_form import from_json, to_json
 from scurry.table.catalog.stored import Key, ObjectStore, StoredCatalog
 
@@ -54,12 +54,12 @@ class _File(ObjectStore):
             )
             found = connection.execute("PRAGMA user_version").fetchone()[0]
         except (OSError, sqlite3.Error) as failure:
-            raise CatalogError(
+            raise CatalogException(
                 f"The catalog's file {str(self._path)!r} cannot be used: {failure}. Name a file "
                 "that is a catalog, or one that is not there yet."
             ) from None
         if found not in (0, _VERSION):
-            raise CatalogError(
+            raise CatalogException(
                 f"The catalog's file {str(self._path)!r} is of version {found}; this version of "
                 f"Scurry reads version {_VERSION}."
             )

@@ -8,62 +8,77 @@ from collections.abc import Iterable
 from scurry.common.errors import ProgramError
 
 __all__ = [
-    "CatalogError",
-    "DatabaseAlreadyExistError",
-    "DatabaseNotEmptyError",
-    "DatabaseNotExistError",
-    "FunctionAlreadyExistError",
-    "FunctionNotExistError",
-    "PartitionAlreadyExistsError",
-    "PartitionNotExistError",
-    "TableAlreadyExistError",
-    "TableNotExistError",
-    "TableNotPartitionedError",
+    "CatalogException",
+    "DatabaseAlreadyExistException",
+    "DatabaseNotEmptyException",
+    "DatabaseNotExistException",
+    "FunctionAlreadyExistException",
+    "FunctionNotExistException",
+    "ModelAlreadyExistException",
+    "ModelNotExistException",
+    "PartitionAlreadyExistsException",
+    "PartitionNotExistException",
+    "PartitionSpecInvalidException",
+    "TableAlreadyExistException",
+    "TableNotExistException",
+    "TableNotPartitionedException",
 ]
 
 
-class CatalogError(ProgramError):
+class CatalogException(ProgramError):
     """A catalog cannot do what it was asked to."""
 
 
-class DatabaseNotExistError(CatalogError):
+class DatabaseNotExistException(CatalogException):
     """There is no database of that name."""
 
 
-class DatabaseAlreadyExistError(CatalogError):
+class DatabaseAlreadyExistException(CatalogException):
     """There is a database of that name already."""
 
 
-class DatabaseNotEmptyError(CatalogError):
+class DatabaseNotEmptyException(CatalogException):
     """The database still holds objects."""
 
 
-class TableNotExistError(CatalogError):
+class TableNotExistException(CatalogException):
     """There is no table or view of that name."""
 
 
-class TableAlreadyExistError(CatalogError):
+class TableAlreadyExistException(CatalogException):
     """There is a table or view of that name already."""
 
 
-class TableNotPartitionedError(CatalogError):
+class TableNotPartitionedException(CatalogException):
     """The table has no partitions."""
 
 
-class PartitionNotExistError(CatalogError):
+class PartitionNotExistException(CatalogException):
     """There is no such partition."""
 
 
-class PartitionAlreadyExistsError(CatalogError):
+class PartitionAlreadyExistsException(CatalogException):
     """There is such a partition already."""
 
 
-class FunctionNotExistError(CatalogError):
+class FunctionNotExistException(CatalogException):
     """There is no function of that name."""
 
 
-class FunctionAlreadyExistError(CatalogError):
+class FunctionAlreadyExistException(CatalogException):
     """There is a function of that name already."""
+
+
+class PartitionSpecInvalidException(CatalogException):
+    """The partition is not one of the table's columns of partitions."""
+
+
+class ModelNotExistException(CatalogException):
+    """There is no model of that name."""
+
+
+class ModelAlreadyExistException(CatalogException):
+    """There is a model of that name already."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -31,8 +31,8 @@ class _Memory(ObjectStore):
         self._objects.pop(key, None)
 
     def keys(self, kind: str, database: str | None = None, name: str | None = None) -> list[Key]:
-        return sorted(
+        return [
             key
             for key in self._objects
             if key.kind == kind and database in (None, key.database) and name in (None, key.name)
-        )
+        ]

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from scurry.table.catalog.errors import CatalogError
+from scurry.table.catalog.errors import CatalogException
+from scurry.table.catalog.models import CatalogModel
 from scurry.table.catalog.objects import (
     CatalogBaseTable,
     CatalogDatabase,
@@ -29,6 +30,10 @@ from scurry.table.schema import (
 
 def to_json(value: Any) -> Any:
     """The JSON of an object."""
+    if isinstance(value, CatalogModel):
+        schemas = (value.input_schema, value.output_schema)
+        kept = [None if one is None else _schema(one) for one in schemas]
+        return {"schemas": kept, "options": dict(value.options), "comment": value.comment}
     if not isinstance(value, CatalogBaseTable):
         return {
             key: dict(held) if isinstance(held, dict) else held
@@ -59,9 +64,15 @@ def _table(content: Any) -> CatalogBaseTable:
     return CatalogTable(*shared, tuple(content["partition_keys"]))
 
 
+def _model(content: Any) -> CatalogModel:
+    inputs, outputs = (None if one is None else _read_schema(one) for one in content["schemas"])
+    return CatalogModel(inputs, outputs, content["options"], content["comment"])
+
+
 _READERS: dict[str, Callable[[Any], Any]] = {
     "database": lambda content: CatalogDatabase(**content),
     "table": _table,
+    "model": _model,
     "function": lambda content: CatalogFunction(**content),
     "partition": lambda content: CatalogPartition(**content),
     "statistics": lambda content: CatalogTableStatistics(**content),
@@ -112,7 +123,7 @@ def _read_column(content: Any) -> UnresolvedColumn:
 
 def _text(column: str, expression: Any) -> str:
     if not isinstance(expression, str):
-        raise CatalogError(
+        raise CatalogException(
             f"The column {column!r} is computed by an expression of the Table API, which a catalog "
             f"cannot keep: write it in SQL, as a text. It is {expression}."
         )

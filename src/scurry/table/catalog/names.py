@@ -17,8 +17,8 @@ __all__ = ["ObjectIdentifier", "ObjectPath"]
 class ObjectPath:
     """The name of an object within a catalog."""
 
-    database_name: str
-    object_name: str
+    database_name: str = ""
+    object_name: str = ""
 
     def __post_init__(self) -> None:
         for name in (self.database_name, self.object_name):
@@ -35,6 +35,12 @@ class ObjectPath:
         if len(parts) != 2:
             raise ProgramError(f"A path is written as 'database.object', got {full_name!r}.")
         return ObjectPath(*parts)
+
+    def compare_to(self, other: ObjectPath) -> int:
+        """Below, at or above 0 as this path comes before, with or behind the other, by database
+        and name."""
+        mine, theirs = (str(self), str(other))
+        return (mine > theirs) - (mine < theirs)
 
     def get_database_name(self) -> str:
         """The name of the database."""

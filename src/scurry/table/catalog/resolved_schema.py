@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from scurry.common.data_types import DataType, DataTypes, RowType
+from scurry.table.resolved_expression import ResolvedExpression
 from scurry.table.schema import (
     Schema,
     UnresolvedColumn,
@@ -31,30 +32,6 @@ __all__ = [
 ]
 
 C = TypeVar("C", bound="Column")
-
-
-@dataclass(frozen=True)
-class ResolvedExpression:
-    """An expression whose type is known: its text in SQL, its type, and the typed tree."""
-
-    text: str
-    data_type: DataType
-    tree: Any = None
-
-    def get_output_data_type(self) -> DataType:
-        """The type of the expression's values."""
-        return self.data_type
-
-    def as_serializable_string(self) -> str:
-        """The expression in SQL."""
-        return self.text
-
-    def as_summary_string(self) -> str:
-        """The expression in SQL."""
-        return self.text
-
-    def __str__(self) -> str:
-        return self.text
 
 
 @dataclass(frozen=True)
@@ -133,6 +110,10 @@ class Column:
 class PhysicalColumn(Column):
     """A column of the data itself."""
 
+    def copy(self, new_data_type: DataType) -> PhysicalColumn:
+        """The same column of another type."""
+        return replace(self, data_type=new_data_type)
+
     def is_physical(self) -> bool:
         return True
 
@@ -145,6 +126,10 @@ class ComputedColumn(Column):
     """A column that is computed from others."""
 
     expression: ResolvedExpression | None = None
+
+    def copy(self, new_data_type: DataType) -> ComputedColumn:
+        """The same column of another type."""
+        return replace(self, data_type=new_data_type)
 
     def get_expression(self) -> ResolvedExpression | None:
         """How the column is computed."""
@@ -160,6 +145,10 @@ class MetadataColumn(Column):
 
     metadata_key: str | None = None
     virtual: bool = False
+
+    def copy(self, new_data_type: DataType) -> MetadataColumn:
+        """The same column of another type."""
+        return replace(self, data_type=new_data_type)
 
     def is_virtual(self) -> bool:
         """Whether the column is only read."""
@@ -210,7 +199,7 @@ class WatermarkSpec:
 class Constraint:
     """What is promised of the rows of a table."""
 
-    name: str
+    name: str = ""
 
     class ConstraintType(Enum):
         """What kind of promise."""
@@ -225,6 +214,14 @@ class Constraint:
     def is_enforced(self) -> bool:
         """Whether somebody checks it: nobody does."""
         return False
+
+    def get_type(self) -> Constraint.ConstraintType:
+        """What kind of promise it is."""
+        raise NotImplementedError
+
+    def as_summary_string(self) -> str:
+        """The constraint as SQL declares it."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -263,7 +260,7 @@ class UniqueConstraint(Constraint):
 class ResolvedSchema:
     """Columns, watermarks and the primary key of a table, all of them resolved."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[Column, ...] = ()
     watermark_specs: tuple[WatermarkSpec, ...] = ()
     primary_key: UniqueConstraint | None = None
 

@@ -24,6 +24,7 @@ from scurry.table.catalog.objects import (
     CatalogView,
 )
 from scurry.table.catalog.statistics import CatalogColumnStatistics, CatalogTableStatistics
+from scurry.table.catalog.stored_models import StoredModels
 
 T = TypeVar("T")
 
@@ -72,7 +73,7 @@ class ObjectStore(ABC):
         """The keys of a kind, of one database or of one name in it, in order."""
 
 
-class StoredCatalog(Catalog):
+class StoredCatalog(StoredModels, Catalog):
     """A catalog whose objects lie in a store."""
 
     def __init__(self, name: str, store: ObjectStore, default_database: str = "default") -> None:
@@ -96,7 +97,7 @@ class StoredCatalog(Catalog):
     def get_database(self, database_name: str) -> CatalogDatabase:
         found = self._store.get(Key(DATABASE, database_name))
         if found is None:
-            raise errors.DatabaseNotExistError(
+            raise errors.DatabaseNotExistException(
                 f"There is no database {database_name!r} in the catalog {self._name!r}. "
                 + errors.nearest(database_name, self.list_databases())
             )
@@ -106,7 +107,7 @@ class StoredCatalog(Catalog):
         if not self.database_exists(name):
             self._store.put(Key(DATABASE, name), database)
         elif not ignore_if_exists:
-            raise errors.DatabaseAlreadyExistError(
+            raise errors.DatabaseAlreadyExistException(
                 f"There is a database {name!r} in the catalog {self._name!r} already: choose "
                 "another name, or say IF NOT EXISTS."
             )
@@ -117,7 +118,7 @@ class StoredCatalog(Catalog):
         self.get_database(name)
         held = [key for kind in (TABLE, FUNCTION) for key in self._store.keys(kind, name)]
         if held and not cascade:
-            raise errors.DatabaseNotEmptyError(
+            raise errors.DatabaseNotEmptyException(
                 f"The database {name!r} of the catalog {self._name!r} is not empty: it holds "
                 f"{held[0].name!r}. Drop what it holds first, or say CASCADE."
             )
@@ -146,7 +147,7 @@ class StoredCatalog(Catalog):
     def get_table(self, table_path: ObjectPath) -> CatalogBaseTable:
         found = self._store.get(_key(TABLE, table_path))
         if found is None:
-            raise errors.TableNotExistError(
+            raise errors.TableNotExistException(
                 f"There is no table or view {table_path} in the catalog {self._name!r}. "
                 + errors.nearest(table_path.object_name, self.list_tables(table_path.database_name))
             )
@@ -192,7 +193,7 @@ class StoredCatalog(Catalog):
             return
         before = self.get_table(table_path)
         if before.kind != new_table.kind:
-            raise errors.CatalogError(
+            raise errors.CatalogException(
                 f"{table_path} is a {before.kind} and cannot become a {new_table.kind}: drop it, "
                 "and create it anew."
             )
@@ -216,7 +217,7 @@ class StoredCatalog(Catalog):
         table = self._partitioned(table_path)
         found = self._store.get(_key(PARTITION, table_path, _part(table, partition_spec)))
         if found is None:
-            raise errors.PartitionNotExistError(
+            raise errors.PartitionNotExistException(
                 f"{table_path} of the catalog {self._name!r} has no partition "
                 f"{partition_spec.get_partition_spec()}; SHOW PARTITIONS lists those it has."
             )
@@ -245,7 +246,7 @@ class StoredCatalog(Catalog):
         if not self.partition_exists(table_path, partition_spec):
             self._store.put(_key(PARTITION, table_path, _part(table, partition_spec)), partition)
         elif not ignore_if_exists:
-            raise errors.PartitionAlreadyExistsError(
+            raise errors.PartitionAlreadyExistsException(
                 f"{table_path} has the partition {partition_spec.get_partition_spec()} already."
             )
 
@@ -283,7 +284,7 @@ class StoredCatalog(Catalog):
         found = self._store.get(_function(function_path))
         if found is None:
             known = self._store.keys(FUNCTION, function_path.database_name)
-            raise errors.FunctionNotExistError(
+            raise errors.FunctionNotExistException(
                 f"There is no function {function_path} in the catalog {self._name!r}. "
                 + errors.nearest(function_path.object_name.lower(), [key.name for key in known])
             )
@@ -299,7 +300,7 @@ class StoredCatalog(Catalog):
         if not self.function_exists(function_path):
             self._store.put(_function(function_path), function)
         elif not ignore_if_exists:
-            raise errors.FunctionAlreadyExistError(
+            raise errors.FunctionAlreadyExistException(
                 f"There is a function {function_path} in the catalog {self._name!r} already: "
                 "choose another name, or say IF NOT EXISTS."
             )
@@ -407,8 +408,8 @@ class StoredCatalog(Catalog):
         self.get_table(path)
         return False
 
-    def _table_exists(self, path: ObjectPath) -> errors.TableAlreadyExistError:
-        return errors.TableAlreadyExistError(
+    def _table_exists(self, path: ObjectPath) -> errors.TableAlreadyExistException:
+        return errors.TableAlreadyExistException(
             f"There is a table or view {path} in the catalog {self._name!r} already: choose "
             "another name, or say IF NOT EXISTS."
         )
@@ -416,7 +417,7 @@ class StoredCatalog(Catalog):
     def _partitioned(self, path: ObjectPath) -> CatalogTable:
         table = self.get_table(path)
         if not isinstance(table, CatalogTable) or not table.is_partitioned():
-            raise errors.TableNotPartitionedError(
+            raise errors.TableNotPartitionedException(
                 f"{path} of the catalog {self._name!r} is not partitioned: create it with "
                 "PARTITIONED BY (...)."
             )
@@ -439,7 +440,7 @@ def _function(path: ObjectPath) -> Key:
 def _part(table: CatalogTable, spec: CatalogPartitionSpec) -> str:
     values = spec.get_partition_spec()
     if set(values) != set(table.partition_keys):
-        raise errors.CatalogError(
+        raise errors.CatalogException(
             f"A partition of this table has values for {', '.join(table.partition_keys)}, got "
             f"{values}."
         )

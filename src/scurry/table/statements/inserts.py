@@ -9,6 +9,7 @@ from scurry.common.errors import NotSupportedError, ProgramError
 from scurry.common.spans import located
 from scurry.planner.bind.inserts import bind_insert
 from scurry.sql import ast
+from scurry.sql.unparse import unparse
 from scurry.table.catalog.errors import nearest
 from scurry.table.catalog.names import ObjectIdentifier
 from scurry.table.table import Table
@@ -63,7 +64,10 @@ def pipeline_of(environment: TableEnvironment, statement: ast.Insert) -> TablePi
         )
     target = environment.session_catalog.described(environment.catalogs.table(identifier.to_list()))
     node = bind_insert(statement, target, environment.session_catalog)
-    return TablePipeline(environment, Table(environment, node), identifier, statement.overwrite)
+    table = Table(environment, node)
+    return TablePipeline(
+        environment, table, identifier, statement.overwrite, sql=unparse(statement)
+    )
 
 
 def _with_options(

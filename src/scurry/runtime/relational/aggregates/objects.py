@@ -15,6 +15,7 @@ from scurry.common.data_types import data_type_from_arrow
 from scurry.common.errors import TypeMismatchError
 from scurry.runtime.columnar.plain_values import column_of_plain, plain_values
 from scurry.runtime.expressions.json_texts import value_json
+from scurry.runtime.expressions.user_values import from_user, to_user
 from scurry.runtime.relational.aggregates.accumulators import Accumulator, Held, Scanned
 from scurry.runtime.relational.aggregates.segments import Mask, Segments
 
@@ -265,10 +266,11 @@ class UserAggregate(ObjectAccumulator):
         return self.call.function.get_value(held)
 
     def arguments_of(self, column: pa.Array) -> list[Any]:
-        return list(column.to_pylist())
+        return to_user(column, data_type_from_arrow(column.type))
 
     def results(self, values: list[Any]) -> pa.Array:
-        return pa.array(values, self.call.type)
+        name = type(self.call.function).__name__
+        return from_user(values, data_type_from_arrow(self.call.type), name)
 
 
 def json_texts(column: pa.Array) -> list[str]:

@@ -1,0 +1,1 @@
+"""What PyFlink keeps in ``pyflink.util``: the names of exceptions."""
