@@ -111,6 +111,10 @@ class Table:
         above = sorted(row for row in self.rows if int(low or -1) < row <= int(bound))
         return str(above[:count][-1])
 
+    def count(self, low: str | None, high: str | None) -> int:
+        bound = int(high) if high is not None else max(self.rows, default=-1)
+        return sum(int(low or -1) < row <= bound for row in self.rows)
+
 
 def ranges(table: Any, position: Any, bounded: bool) -> tuple[list[Any], Any, bool]:
     enumerator = _Growing(table, None, 0.0, bounded)

@@ -221,7 +221,6 @@ def test_java_archives_are_accepted_with_a_note(
     env.get_execution_plan()
     env.get_execution_plan()
     assert [record.getMessage().split(" ")[0] for record in caplog.records] == [
-        "execution.checkpointing.savepoint-dir",
         "pipeline.cached-files",
         "pipeline.classpaths",
         "pipeline.jars",

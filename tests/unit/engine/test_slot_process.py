@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 #: A daemon whose slot processes answer each task with their own number, for as long as the file
@@ -113,6 +114,37 @@ def gone(pid: int) -> bool:
     except ProcessLookupError:
         return True
     return False
+
+
+def nurseries(daemon: Daemon) -> list[psutil.Process]:
+    """All processes that run the daemon's code and have not been handed a task by it."""
+    script = str(daemon.place / "daemon.py")
+    slots = {int(line.split()[1]) for line in daemon.told()} | {daemon.process.pid}
+    found = []
+    for process in psutil.process_iter(["cmdline", "pid"]):
+        if script in (process.info["cmdline"] or []) and process.pid not in slots:
+            found.append(process)
+    return found
+
+
+def test_a_nursery_that_is_killed_is_replaced(daemon: Daemon) -> None:
+    """Its processes go with it, and the next task of each slot finds another one."""
+    before = {daemon.task("a", 0)[1], daemon.task("a", 1)[1]}
+    (nursery,) = [one for one in nurseries(daemon) if one.pid not in before]
+    nursery.kill()
+    until(lambda: all(gone(pid) for pid in before))
+    for _ in range(2):
+        after = {daemon.task("a", slot) for slot in (0, 1)}
+        assert {code for code, _ in after} == {0}
+        assert not {pid for _, pid in after} & before
+    pids = {pid for _, pid in after}
+    assert {daemon.task("a", 0)[1], daemon.task("a", 1)[1]} == pids
+    # it ends with the daemon, as the first one would have
+    (another,) = [one for one in nurseries(daemon) if one.pid not in pids]
+    daemon.process.kill()
+    daemon.process.wait()
+    until(lambda: gone(another.pid) and all(gone(pid) for pid in pids))
+    assert not daemon.sockets.exists()
 
 
 def test_a_slot_of_a_run_has_one_process(daemon: Daemon) -> None:

@@ -10,10 +10,13 @@ process of the slot, and waits until the task is over; data do not pass through 
 The processes are forked by a *nursery*, a child of the daemon that has everything imported and does
 nothing else: a worker may have threads by then, which do not survive a fork. A process ends when
 its functions have been closed, because the run is over, or when it has never had any for a while.
+A nursery that is killed takes its processes with it; the next worker that needs a process forks
+another nursery, before the worker has done anything else.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import select
@@ -37,6 +40,8 @@ RUN_PROPERTY = "scurryRun"
 _LOOK_SECONDS = 0.2
 #: How long a process lives that has never had functions.
 _IDLE_SECONDS = 30.0
+#: What the process of a slot does, and how garbage is collected there after each task.
+Duties = tuple[SlotWork, Callable[[], object]]
 #: With this signal a thread interrupts the task of the main thread.
 _INTERRUPT = signal.SIGUSR2
 
@@ -51,8 +56,10 @@ class Processes:
     ``directory`` holds their sockets; nobody but the owner can enter it.
     """
 
-    def __init__(self, directory: str) -> None:
+    def __init__(self, directory: str, duties: Duties) -> None:
         self._directory = directory
+        self._duties = duties
+        self._daemon = os.getpid()
 
     def run(self, task: Task, run_id: str) -> int:
         """Have the process of the slot execute ``task``; the exit code of a worker for it."""
@@ -71,11 +78,38 @@ class Processes:
     def _connect(self, path: str) -> socket.socket:
         with suppress(FileNotFoundError, ConnectionRefusedError):
             return _connected(path)
-        with _connected(_nursery_in(self._directory)) as nursery:
+        with self._nursery() as nursery:
             nursery.sendall(os.path.basename(path).encode())
             nursery.shutdown(socket.SHUT_WR)
             nursery.recv(1)
         return _connected(path)
+
+    def _nursery(self) -> socket.socket:
+        path = _nursery_in(self._directory)
+        with suppress(FileNotFoundError, ConnectionRefusedError):
+            return _connected(path)
+        with open(f"{path}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            # another worker may have been quicker
+            with suppress(FileNotFoundError, ConnectionRefusedError):
+                return _connected(path)
+            self._fork_another(path)
+        return _connected(path)
+
+    def _fork_another(self, path: str) -> None:
+        """Fork a nursery that outlives this worker: a child of a child that ends at once."""
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+        with _listening(path) as listener:
+            child = os.fork()
+            if child == 0:
+                if os.fork():
+                    os._exit(0)
+                # above all the connection to Spark, and the lock
+                _close_all_but(listener.fileno())
+                daemon = self._daemon
+                _Nursery(self._directory, listener, lambda: is_alive(daemon), self._duties).serve()
+            os.waitpid(child, 0)
 
 
 def start_nursery(
@@ -84,13 +118,20 @@ def start_nursery(
     """Fork the nursery, whose processes do ``work``, and ``collect_garbage`` after each task.
     Called by the daemon, before it has any thread or worker."""
     listener = _listening(_nursery_in(directory))
-    daemon = os.getpid()
+    daemon, duties = os.getpid(), (work, collect_garbage)
     if os.fork() == 0:
         with open(os.devnull) as nothing:
             os.dup2(nothing.fileno(), 0)
-        _Nursery(directory, listener, daemon, (work, collect_garbage)).serve()
+        _Nursery(directory, listener, lambda: os.getppid() == daemon, duties).serve()
     listener.close()
-    return Processes(directory)
+    return Processes(directory, duties)
+
+
+def _close_all_but(kept: int) -> None:
+    with open(os.devnull) as nothing:
+        os.dup2(nothing.fileno(), 0)
+    os.closerange(3, kept)
+    os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
 
 
 class _Nursery:
@@ -98,12 +139,13 @@ class _Nursery:
         self,
         directory: str,
         listener: socket.socket,
-        daemon: int,
-        duties: tuple[SlotWork, Callable[[], object]],
+        wanted: Callable[[], bool],
+        duties: Duties,
     ) -> None:
+        """``wanted`` says whether the daemon is still there."""
         self._directory = directory
         self._listener = listener
-        self._daemon = daemon
+        self._wanted = wanted
         self._duties = duties
         self._made: dict[str, int] = {}
 
@@ -113,7 +155,7 @@ class _Nursery:
         signal.signal(signal.SIGHUP, _end)
         self._listener.settimeout(1.0)
         try:
-            while os.getppid() == self._daemon:
+            while self._wanted():
                 with suppress(TimeoutError, OSError):
                     self._answer(self._listener.accept()[0])
         finally:
@@ -150,6 +192,8 @@ class _SlotProcess:
     ) -> None:
         self._listener = listener
         self._path = path
+        #: by which it is told whether the path still leads here, and not to a successor
+        self._inode = os.stat(path).st_ino
         self._nursery = nursery
         self._work = work
         self._collect_garbage = collect_garbage
@@ -164,7 +208,8 @@ class _SlotProcess:
             self._serve()
         finally:
             with suppress(OSError):
-                os.unlink(self._path)
+                if os.stat(self._path).st_ino == self._inode:
+                    os.unlink(self._path)
             self._work.end()
             os._exit(0)
 
