@@ -1,60 +1,57 @@
 """Dates and times as the numbers that PyFlink hands on, which programs see in ``to_sql_type``.
 
-Times without a zone are taken for those of this machine's zone.
+All of them count from the beginning of 1970. Times without a zone are taken for those of this
+machine's zone; a time of day for one of the first day of 1970 there.
 """
 
 from __future__ import annotations
 
-import calendar
 import datetime as dt
-import time
 
-#: The number of 1970-01-01 among all days.
-EPOCH_ORDINAL = dt.date(1970, 1, 1).toordinal()
-#: By how many microseconds the clocks here were ahead of UTC when 1970 began.
-ZONE_OFFSET = calendar.timegm(time.localtime(0)) * 10**6
+_BEGINNING = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)
+_NONE = dt.timedelta(0)
+#: The number of 1970-01-01 among all days.
+EPOCH_ORDINAL = _BEGINNING.toordinal()
+#: By how many microseconds the clocks here were ahead of UTC when 1970 began.
+ZONE_OFFSET = (_BEGINNING.astimezone().utcoffset() or _NONE) // _MICROSECOND
 
 
 def from_time(value: dt.time) -> int:
     """Microseconds since midnight in UTC."""
-    offset = value.utcoffset() if value.tzinfo is not None else None
-    ahead = ZONE_OFFSET if value.tzinfo is None else (offset or dt.timedelta()) // _MICROSECOND
-    seconds = (value.hour * 60 + value.minute) * 60 + value.second
-    return seconds * 10**6 + value.microsecond - ahead
+    on_the_clock = _BEGINNING.combine(_BEGINNING, value, dt.UTC) - _BEGINNING
+    if value.tzinfo is None:
+        return on_the_clock // _MICROSECOND - ZONE_OFFSET
+    return (on_the_clock - (value.utcoffset() or _NONE)) // _MICROSECOND
 
 
 def to_time(value: int) -> dt.time:
     """The time of day here."""
-    seconds, microseconds = divmod(value + ZONE_OFFSET, 10**6)
-    minutes, second = divmod(seconds, 60)
-    return dt.time(*divmod(minutes, 60), second, microseconds)
+    return (_BEGINNING + (value + ZONE_OFFSET) * _MICROSECOND).time()
 
 
 def from_datetime(value: dt.datetime) -> int:
     """Microseconds since 1970."""
-    seconds = (
-        calendar.timegm(value.utctimetuple()) if value.tzinfo else time.mktime(value.timetuple())
-    )
-    return int(seconds) * 10**6 + value.microsecond
+    return (_zoned(value) - _BEGINNING) // _MICROSECOND
 
 
 def to_datetime(value: int) -> dt.datetime:
     """The wall-clock time here."""
-    seconds, microseconds = divmod(value, 10**6)
-    whole = dt.datetime.fromtimestamp(seconds)  # noqa: DTZ006
-    return whole.replace(microsecond=microseconds)
+    return (_BEGINNING + value * _MICROSECOND).astimezone().replace(tzinfo=None)
 
 
 def from_zoned(value: dt.datetime) -> tuple[int, int]:
     """Microseconds on the clock of the value's zone, and the offset of that zone in seconds."""
-    zoned = value if value.tzinfo else value.astimezone()
-    offset = int((zoned.utcoffset() or dt.timedelta()).total_seconds())
-    return from_datetime(value) + offset * 10**6, offset
+    offset = _zoned(value).utcoffset() or _NONE
+    seconds = int(offset.total_seconds())
+    return from_datetime(value) + seconds * 10**6, seconds
 
 
 def to_zoned(microseconds: int, offset: int) -> dt.datetime:
     """The point in time that a clock with that offset shows so."""
-    zone = dt.timezone(dt.timedelta(seconds=offset))
-    seconds, rest = divmod(microseconds - offset * 10**6, 10**6)
-    return dt.datetime.fromtimestamp(seconds, tz=zone).replace(microsecond=rest)
+    ahead = dt.timedelta(seconds=offset)
+    return (_BEGINNING + microseconds * _MICROSECOND - ahead).astimezone(dt.timezone(ahead))
+
+
+def _zoned(value: dt.datetime) -> dt.datetime:
+    return value if value.tzinfo is not None else value.astimezone()

@@ -14,13 +14,6 @@ from scurry.functions.udfs.contracts import (
 )
 from scurry.functions.udfs.data_views import DataView, ListView, MapView
 from scurry.functions.udfs.decorators import udaf, udf, udtaf, udtf
-from scurry.functions.udfs.delegates import (
-    DelegatingAsyncScalarFunction,
-    DelegatingPandasAggregateFunction,
-    DelegatingScalarFunction,
-    DelegationTableFunction,
-    PandasAggregateFunctionWrapper,
-)
 from scurry.functions.udfs.overloads import Overload
 from scurry.functions.udfs.wrappers import (
     UserDefinedAggregateFunctionWrapper,
@@ -34,16 +27,11 @@ __all__ = [
     "AggregateFunction",
     "AsyncScalarFunction",
     "DataView",
-    "DelegatingAsyncScalarFunction",
-    "DelegatingPandasAggregateFunction",
-    "DelegatingScalarFunction",
-    "DelegationTableFunction",
     "FunctionContext",
     "ImperativeAggregateFunction",
     "ListView",
     "MapView",
     "Overload",
-    "PandasAggregateFunctionWrapper",
     "ScalarFunction",
     "TableAggregateFunction",
     "TableFunction",

@@ -21,13 +21,6 @@ from scurry.functions.udfs.contracts import (
     ImperativeAggregateFunction,
     UserDefinedFunction,
 )
-from scurry.functions.udfs.delegates import (
-    DelegatingAsyncScalarFunction,
-    DelegatingPandasAggregateFunction,
-    DelegatingScalarFunction,
-    DelegationTableFunction,
-    RowsOfPandasAggregate,
-)
 from scurry.functions.udfs.overloads import (
     InputTypes,
     Overload,
@@ -35,6 +28,13 @@ from scurry.functions.udfs.overloads import (
     Typed,
     data_type_of,
     overloads_of,
+)
+from scurry.functions.udfs.plain_functions import (
+    PlainAsyncScalar,
+    PlainScalar,
+    PlainTable,
+    WholeColumns,
+    WholeColumnsOf,
 )
 from scurry.functions.udfs.row_argument import RowArgument
 
@@ -154,7 +154,7 @@ class UserDefinedScalarFunctionWrapper(UserDefinedFunctionWrapper):
         )
 
     def _delegate(self) -> UserDefinedFunction:
-        return DelegatingScalarFunction(self.func)
+        return PlainScalar(self.func)
 
 
 class UserDefinedAsyncScalarFunctionWrapper(UserDefinedScalarFunctionWrapper):
@@ -163,7 +163,7 @@ class UserDefinedAsyncScalarFunctionWrapper(UserDefinedScalarFunctionWrapper):
     kind = "async"
 
     def _delegate(self) -> UserDefinedFunction:
-        return DelegatingAsyncScalarFunction(self.func)
+        return PlainAsyncScalar(self.func)
 
 
 class UserDefinedTableFunctionWrapper(UserDefinedFunctionWrapper):
@@ -188,7 +188,7 @@ class UserDefinedTableFunctionWrapper(UserDefinedFunctionWrapper):
         )
 
     def _delegate(self) -> UserDefinedFunction:
-        return DelegationTableFunction(self.func)
+        return PlainTable(self.func)
 
 
 class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
@@ -221,13 +221,13 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
 
     def function(self) -> UserDefinedFunction:
         found = super().function()
-        if self.func_type == "pandas" and not isinstance(found, RowsOfPandasAggregate):
+        if self.func_type == "pandas" and not isinstance(found, WholeColumns):
             assert isinstance(found, AggregateFunction)
-            return RowsOfPandasAggregate(found)
+            return WholeColumnsOf(found)
         return found
 
     def _delegate(self) -> UserDefinedFunction:
-        return DelegatingPandasAggregateFunction(self.func)
+        return WholeColumns(self.func)
 
 
 def _declared_accumulator(func: ImperativeAggregateFunction[Any, Any]) -> Typed | None:
