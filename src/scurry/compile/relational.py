@@ -34,7 +34,7 @@ from scurry.runtime.relational.row_lists import (
 from scurry.runtime.relational.session_aggregate import SessionAggregateOperator
 from scurry.runtime.relational.session_partials import SessionPartialsOperator
 from scurry.runtime.relational.sorted_over import SortedOverOperator
-from scurry.runtime.relational.streams import StreamColumnsOperator
+from scurry.runtime.relational.streams import RecordTimesOperator, StreamColumnsOperator
 from scurry.runtime.relational.table_aggregate import TableAggregateOperator
 from scurry.runtime.relational.temporal_join import TemporalJoinOperator
 from scurry.runtime.relational.temporal_sort import TemporalSortOperator
@@ -128,6 +128,7 @@ _OPERATORS: dict[type[nodes.Relational], tuple[type[Operator], Arguments]] = {
     nodes.FinalRows: (FinalRowsOperator, _keyed("order")),
     nodes.DropUpdateBefore: (DropUpdateBeforeOperator, _with()),
     nodes.StreamColumns: (StreamColumnsOperator, _with("places")),
+    nodes.RecordTimes: (RecordTimesOperator, _with("rowtime")),
 }
 
 

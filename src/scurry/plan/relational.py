@@ -426,3 +426,10 @@ class StreamColumns(Relational):
     None for the elements' timestamps."""
 
     places: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RecordTimes(Relational):
+    """Rows as elements of a stream, whose timestamps are the values of the column ``rowtime``."""
+
+    rowtime: int

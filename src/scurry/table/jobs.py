@@ -28,7 +28,7 @@ from scurry.datastream.transformation import Transformation
 from scurry.functions.aggregate_calls import AggregateCall, ColumnsKey
 from scurry.plan import nodes
 from scurry.plan.node import Node as PlanNode
-from scurry.plan.relational import TableAggregate
+from scurry.plan.relational import RecordTimes, TableAggregate
 from scurry.planner.algebra import Node, Scan, walk
 from scurry.planner.bind.inserts import written
 from scurry.planner.bind.subqueries import subqueries_of
@@ -148,14 +148,23 @@ class Jobs:
 
     # --- steps
 
-    def relation_step(self, node: Node) -> Transformation:
-        """A step whose records are the rows of a query."""
+    def relation_step(self, node: Node, rowtime: int | None = None) -> Transformation:
+        """A step whose records are the rows of a query, with the timestamps that the column
+        ``rowtime`` says."""
         options = options_of(self._environment)
         streams = streams_of(node)
 
         def make(*, inputs: tuple[PlanNode, ...] = (), **known: Any) -> PlanNode:
             with _with_inputs(streams, inputs):
-                return plan_query(node, options).node
+                planned = plan_query(node, options).node
+            if rowtime is None:
+                return planned
+            schema = planned.schema
+            assert schema is not None, "a query has columns"
+            mode = planned.changelog or ChangelogMode.INSERT_ONLY
+            return RecordTimes(
+                name="rowtime", inputs=(planned,), columns=schema, mode=mode, rowtime=rowtime
+            )
 
         return _step(make, "SQL query", streams)
 

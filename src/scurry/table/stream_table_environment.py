@@ -20,7 +20,7 @@ from scurry.plan.node import Node as PlanNode
 from scurry.plan.node import schema_of as stream_schema
 from scurry.plan.relational import StreamColumns
 from scurry.planner.catalog import ScanRequest
-from scurry.planner.time_attributes import as_rowtime
+from scurry.planner.time_attributes import as_rowtime, is_rowtime
 from scurry.table.changelog_mode import ChangelogMode
 from scurry.table.environment_settings import EnvironmentSettings
 from scurry.table.jobs import StreamAccess
@@ -92,8 +92,7 @@ class StreamTableEnvironment(TableEnvironment):
 
     def to_data_stream(self, table: Table) -> DataStream:
         """The rows of a table that only grows, as a stream of Rows."""
-        step = self.jobs.relation_step(table.relation)
-        return self._stream(table, step)
+        return self._stream("to_data_stream", table)
 
     def to_changelog_stream(
         self,
@@ -104,8 +103,7 @@ class StreamTableEnvironment(TableEnvironment):
         """The changes of a table, as a stream of Rows with their kinds."""
         if target_schema is not None:
             table = self._cast_to(table, target_schema)
-        step = self.jobs.relation_step(table.relation)
-        stream = self._stream(table, step)
+        stream = self._stream("to_changelog_stream", table)
         if changelog_mode is not None and not changelog_mode.contains(RowKind.UPDATE_BEFORE):
             stream = stream.filter(_no_old_row)
         return stream
@@ -174,13 +172,26 @@ class StreamTableEnvironment(TableEnvironment):
                 fields.append(col(column.name).cast(as_type(column.data_type)).alias(column.name))
         return table.select(*fields)
 
-    def _stream(self, table: Table, step: Any) -> DataStream:
+    def _stream(self, method: str, table: Table) -> DataStream:
+        step = self.jobs.relation_step(table.relation, _rowtime_of(method, table.row_type))
         step.type_info = stream_type(table.row_type)
         step.declared = step.type_info is not None
         stream = DataStream(self.stream_environment, step)
         if any(field.data_type.children for field in table.row_type):
             return stream.map(_Nested(table.row_type))
         return stream
+
+
+def _rowtime_of(method: str, row_type: RowType) -> int | None:
+    """The column that is event time, None if there is none."""
+    found = [at for at, field in enumerate(row_type) if is_rowtime(field.data_type)]
+    if len(found) > 1:
+        names = ", ".join(row_type.field_names()[at] for at in found)
+        raise ProgramError(
+            f"{method}: {names} are all event time, and an element of a stream has one timestamp. "
+            "Cast all of them but one to TIMESTAMP(3) or TIMESTAMP_LTZ(3)."
+        )
+    return found[0] if found else None
 
 
 class _Nested:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
 from scurry.common.errors import ProgramError
@@ -9,7 +12,7 @@ from scurry.common.time import Duration
 from scurry.common.typeinfo import Types
 from scurry.common.types import Row, RowKind
 from scurry.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
-from scurry.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
+from scurry.datastream import ProcessFunction, RuntimeExecutionMode, StreamExecutionEnvironment
 from scurry.table import ChangelogMode, DataTypes, Schema, StreamTableEnvironment
 from scurry.table.expressions import col, lit
 from scurry.table.window import Tumble
@@ -151,3 +154,38 @@ def test_the_type_of_a_stream_must_be_known(
 ) -> None:
     with pytest.raises(ProgramError, match=r"output_type=Types.ROW_NAMED"):
         tables.from_data_stream(stream_env.from_collection([object()]))
+
+
+class Stamped(ProcessFunction):
+    """Elements with their timestamps."""
+
+    def process_element(
+        self, value: Row, ctx: ProcessFunction.Context
+    ) -> Iterator[tuple[Any, Any]]:
+        yield value[0], ctx.timestamp()
+
+
+@pytest.mark.parametrize(("side", "stamps"), [("a", [2000, 2000]), ("b", [1000, 3000])])
+def test_elements_have_the_time_that_their_row_says(
+    stream_env: StreamExecutionEnvironment,
+    tables: StreamTableEnvironment,
+    side: str,
+    stamps: list[int],
+) -> None:
+    """Whichever row of a join has completed a pair."""
+    schema = Schema.new_builder().column_by_metadata("ts", "TIMESTAMP_LTZ(3)", "rowtime")
+    schema = schema.watermark("ts", "SOURCE_WATERMARK()")
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(60))
+    strategy = strategy.with_timestamp_assigner(FirstField())
+    for name, seconds in (("a", [2]), ("b", [1, 3])):
+        rows = stream_env.from_collection([Row(at, "k") for at in seconds], PAIR)
+        timed = rows.assign_timestamps_and_watermarks(strategy)
+        tables.create_temporary_view(name, timed, schema.build())
+    pairs = (
+        "FROM a JOIN b ON a.name = b.name "
+        "AND b.ts BETWEEN a.ts - INTERVAL '5' SECOND AND a.ts + INTERVAL '5' SECOND"
+    )
+    found = tables.to_data_stream(tables.sql_query(f"SELECT a.name, {side}.ts {pairs}"))
+    assert sorted(collect_local(found.process(Stamped()))) == [("k", stamp) for stamp in stamps]
+    with pytest.raises(ProgramError, match="ts, ts0 are all event time"):
+        tables.to_data_stream(tables.sql_query(f"SELECT a.ts, b.ts {pairs}"))

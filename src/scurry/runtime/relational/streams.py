@@ -1,4 +1,4 @@
-"""Elements of a stream as rows of a relation."""
+"""Elements of a stream as rows of a relation, and rows as elements."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from scurry.common.errors import TypeMismatchError
 from scurry.runtime.batch import NO_TIMESTAMP, Batch
-from scurry.runtime.relational.relation import RelationalOperator, timestamps
+from scurry.runtime.relational.relation import RelationalOperator, milliseconds, timestamps
 from scurry.runtime.specs import OperatorSpec
 
 
@@ -45,3 +45,25 @@ class StreamColumnsOperator(RelationalOperator):
                 "Call assign_timestamps_and_watermarks before from_data_stream"
             )
         return timestamps(batch.ts, kind)
+
+
+class RecordTimesOperator(RelationalOperator):
+    """Gives rows that leave for a stream the timestamps that their rowtime column says. Within
+    SQL a row may have been caused by another one, whose time it carries until here."""
+
+    def __init__(
+        self,
+        spec: OperatorSpec,
+        columns: pa.Schema,
+        inputs: tuple[pa.Schema, ...],
+        rowtime: int,
+    ) -> None:
+        super().__init__(spec, columns, inputs)
+        self._rowtime = rowtime
+
+    def process(self, batch: Batch, port: int = 0) -> None:
+        columns = self.columns_of(batch)
+        stamps = milliseconds(columns.column(self._rowtime)).fill_null(NO_TIMESTAMP)
+        timed = batch.caused(columns, self.codec, np.arange(batch.size), batch.kinds)
+        timed.ts = stamps.to_numpy(zero_copy_only=False)
+        self.emit(timed)
