@@ -183,6 +183,8 @@ def _near(rows: OrderedRows, distance: int, low: bool) -> Longs:
 def _aggregated(call: AggregateCall, rows: OrderedRows, low: Longs, high: Longs) -> pa.Array:
     lengths = high - low
     there = lengths > 0
+    if not there.any():
+        return _or_empty(pa.nulls(0, call.type), np.cumsum(there) - 1, there, call)
     sizes = lengths[there]
     starts = np.cumsum(sizes) - sizes
     places = np.repeat(low[there] - starts, sizes) + np.arange(int(sizes.sum()))
