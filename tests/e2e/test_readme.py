@@ -34,6 +34,7 @@ GROUPS = [
                 "operating",
                 "restart",
                 "change-a-program",
+                "savepoints",
                 "rescale",
                 "source-and-sink",
                 "errors",

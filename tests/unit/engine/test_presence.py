@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from scurry.engine.spark.presence import Seat, dismiss
+from scurry.engine.spark.presence import RunEnded, Seat, dismiss
 
 
 def nothing() -> None:
@@ -116,6 +116,7 @@ def test_the_driver_does_not_wait_for_ever(
 def test_functions_are_closed_when_the_run_ends_or_its_directory_is_gone(tmp_path: Path) -> None:
     seats = [Seat(tmp_path / run, "0-0") for run in ("ended", "gone", "on")]
     for seat in seats:
+        seat.directory.mkdir()
         seat.take(nothing)
     (tmp_path / "ended" / "ended").touch()
     dismissed = tmp_path / "gone"
@@ -123,3 +124,43 @@ def test_functions_are_closed_when_the_run_ends_or_its_directory_is_gone(tmp_pat
         note.unlink()
     dismissed.rmdir()
     assert [seat.must_leave for seat in seats] == [True, True, False]
+
+
+def test_a_task_that_begins_after_the_end_of_its_run_opens_nothing(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "ended").touch()
+    with pytest.raises(RunEnded):
+        Seat(run, "1-0").take(nothing)
+    assert [path.name for path in run.iterdir()] == ["ended"]
+    dismiss(run)
+    with pytest.raises(RunEnded):
+        Seat(run, "1-0").take(nothing)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_whoever_opens_functions_while_a_run_ends_is_waited_for(tmp_path: Path) -> None:
+    """A task starts and a run ends at once, many times: afterwards nothing is open."""
+    for number in range(300):
+        run = tmp_path / str(number)
+        run.mkdir()
+        still_open: list[Seat] = []
+
+        def start(run: Path, still_open: list[Seat]) -> None:
+            seat = Seat(run, "1-0")
+            try:
+                seat.take(nothing)
+            except RunEnded:
+                return
+            still_open.append(seat)
+            while not seat.must_leave:
+                time.sleep(0.0005)
+            still_open.remove(seat)
+            seat.give_up()
+
+        task = threading.Thread(target=start, args=(run, still_open))
+        task.start()
+        time.sleep(number % 30 / 100_000)
+        dismiss(run)
+        assert still_open == []
+        task.join()

@@ -11,6 +11,10 @@ each other through files in the checkpoint, in a directory for each run::
 
 A process looks for such requests when it has nothing else to do. It removes its file when the
 instance is closed.
+
+A task may still be starting when its run ends. So a process first notes that it has an instance,
+and then looks whether the run is over; the driver first says that the run is over, and then looks
+who has one. Whichever comes first, either the process opens nothing or the driver waits for it.
 """
 
 from __future__ import annotations
@@ -33,6 +37,10 @@ _LOOK_SECONDS = 0.01
 PATIENCE_SECONDS = 30.0
 
 
+class RunEnded(RuntimeError):
+    """A task has begun after the end of its run: nobody waits for what it does."""
+
+
 class Seat:
     """The place of one instance in this process: ``place`` is a task or slot, such as ``1-0``."""
 
@@ -43,7 +51,18 @@ class Seat:
 
     def take(self, meanwhile: Callable[[], object], patience: float = PATIENCE_SECONDS) -> None:
         """Have other processes close what they have for this place, then note that we have it;
-        ``meanwhile`` is called again and again while they do."""
+        ``meanwhile`` is called again and again while they do. Raises :class:`RunEnded` if the run
+        is over: then nothing may be opened."""
+        try:
+            self._ask_others(meanwhile, patience)
+            (self.directory / self._name).touch()
+        except FileNotFoundError:
+            raise RunEnded(f"the run of {self.directory} is over") from None
+        if self._over:
+            self.give_up()
+            raise RunEnded(f"the run of {self.directory} is over")
+
+    def _ask_others(self, meanwhile: Callable[[], object], patience: float) -> None:
         others = [name for name in self._others() if _alive(name)]
         for name in others:
             (self.directory / f"{name}{_LEAVE}").touch()
@@ -58,8 +77,6 @@ class Seat:
                 "opened beside them",
                 *(", ".join(others), self.place, patience),
             )
-        self.directory.mkdir(parents=True, exist_ok=True)
-        (self.directory / self._name).touch()
 
     def _others(self) -> Iterator[str]:
         found = self.directory.glob(f"{self.place}@*")
@@ -74,11 +91,11 @@ class Seat:
     @property
     def must_leave(self) -> bool:
         """Whether the instance is to be closed: for another process, or because the run is over."""
-        return (
-            not self.directory.exists()
-            or (self.directory / _ENDED).exists()
-            or (self.directory / f"{self._name}{_LEAVE}").exists()
-        )
+        return self._over or (self.directory / f"{self._name}{_LEAVE}").exists()
+
+    @property
+    def _over(self) -> bool:
+        return (self.directory / _ENDED).exists() or not self.directory.exists()
 
 
 def dismiss(directory: Path, patience: float = PATIENCE_SECONDS) -> None:
@@ -94,7 +111,10 @@ def dismiss(directory: Path, patience: float = PATIENCE_SECONDS) -> None:
             "these have not closed their functions within %.0f s, and are left alone: %s",
             *(patience, ", ".join(left)),
         )
-    shutil.rmtree(directory, ignore_errors=True)
+    # at once, so that nobody sees the directory without what says that the run is over
+    gone = directory.with_name(f"{directory.name}.gone")
+    directory.rename(gone)
+    shutil.rmtree(gone, ignore_errors=True)
 
 
 def _present(directory: Path) -> list[str]:

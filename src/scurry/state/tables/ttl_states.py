@@ -59,12 +59,9 @@ class TtlListState(TableListState):
         held: list[Stamped] = self._table.get(key)
         alive = [element for element in held if not expiry.expired(element.stamp)]
         shown = [element.value for element in (held if expiry.show_expired else alive)]
-        if len(alive) < len(held):
-            self._table.replace(key, self._dated(alive))
-        elif expiry.on_read and alive:
-            renewed = [expiry.renewed(element) for element in alive]
-            if any(map(_differ, renewed, alive)):
-                self._table.replace(key, self._dated(renewed))
+        kept = [expiry.renewed(element) for element in alive] if expiry.on_read else alive
+        if len(kept) < len(held) or any(map(_differ, kept, held)):
+            self._table.replace(key, self._dated(kept))
         return shown
 
     def _dated(self, elements: list[Stamped]) -> list[Stamped]:
