@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-CTRL_C = "\x03"
+CTRL_C, CTRL_D = "\x03", "\x04"
 #: a terminal that nobody asks where its cursor is
 _SURROUNDINGS = {"TERM": "xterm", "LANG": "C.UTF-8", "PROMPT_TOOLKIT_NO_CPR": "1"}
 
@@ -51,11 +51,18 @@ class Terminal:
                 self._written += os.read(self._own, 65536).decode(errors="replace")
         self._written = self._written[found.end() :]
 
-    def end(self) -> None:
-        """End the program from outside, with all that it has started."""
-        os.killpg(self.process.pid, signal.SIGKILL)
+    def close(self, seconds: float = 120) -> int:
+        """Wait for the end of the program, reading what it still writes; its exit code."""
+        end = time.monotonic() + seconds
+        while self.process.poll() is None:
+            assert time.monotonic() < end, "the program has not ended"
+            if select.select([self._own], [], [], 0.2)[0]:
+                try:
+                    os.read(self._own, 65536)
+                except OSError:
+                    break
         os.close(self._own)
-        self.process.wait(60)
+        return self.process.wait(60)
 
 
 def _own_terminal() -> None:
@@ -86,5 +93,7 @@ def test_a_session_at_a_terminal(tmp_path: Path) -> None:
     terminal.wait_for("Cancelled.")
     terminal.type("INSERT INTO nowhere SELECT id FROM t;\r")
     terminal.wait_for("There is no table")
-    terminal.end()
+    terminal.wait_for("scurry>")  # before that a terminal gives an end of input to nobody
+    terminal.type(CTRL_D)
+    assert terminal.close() == 0
     assert "+CREATE TABLE t (id BIGINT)" in (tmp_path / ".scurry_sql_history").read_text()
