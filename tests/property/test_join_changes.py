@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scurry.common.changelog import ChangelogMode
-from scurry.compile.job import Settings, compile_job
+from scurry.common.errors import StateError
+from scurry.compile.job import CompiledJob, Settings, compile_job
 from scurry.plan.graph import Graph
 from scurry.plan.nodes import Sink
 from scurry.plan.relational import Calc, RegularJoin
@@ -74,13 +75,14 @@ class Held:
 
 
 class Loop:
-    """A join of single records; rows that were not written for ``retention`` are gone."""
+    """A join of single records; rows of a side that were not written for its retention, if it has
+    one, are gone."""
 
-    def __init__(self, kind: str, conditional: bool, retention: int = 0) -> None:
+    def __init__(self, kind: str, conditional: bool, retentions: tuple[int, int] = (0, 0)) -> None:
         self.padded = kind in ("left", "full"), kind in ("right", "full")
         self.kind = kind
         self.conditional = conditional
-        self.retention = retention
+        self.retentions = retentions
         self.held: tuple[list[Held], list[Held]] = ([], [])
         self.sent: list[Change] = []
 
@@ -91,9 +93,9 @@ class Loop:
 
     def take(self, kind: str, side: str, *row: Any, now: int = 0) -> None:
         port = "lr".index(side)
-        if self.retention:
-            for rows in self.held:
-                rows[:] = [one for one in rows if one.written + self.retention > now]
+        for rows, retention in zip(self.held, self.retentions, strict=True):
+            if retention:
+                rows[:] = [one for one in rows if one.written + retention > now]
         partners = [
             one
             for one in self.held[1 - port]
@@ -232,13 +234,19 @@ def test_rows_that_outlive_many_others_of_their_key() -> None:
     changelogs(distinct=True, most=12),
     st.booleans(),
     st.lists(st.integers(0, 30), min_size=12),
+    st.sampled_from([(40, 40), (40, 0), (0, 40), (20, 60)]),
 )
 def test_rows_expire_that_are_not_written(
-    kind: str, changes: list[Change], conditional: bool, waits: list[int]
+    kind: str,
+    changes: list[Change],
+    conditional: bool,
+    waits: list[int],
+    kept: tuple[int, int],
 ) -> None:
     changes = [change for change in changes if change[0] in COMES]
-    join = node(changes, kind, less if conditional else None, retention_ms=40)
-    sink, loop = ListSink(), Loop(kind, conditional, 40)
+    condition = less if conditional else None
+    join = node(changes, kind, condition, retention_ms=max(kept), retentions=kept)
+    sink, loop = ListSink(), Loop(kind, conditional, kept)
     graph = Graph.of("test", [Sink(name="sink", inputs=(join,), sink=sink)])
     with LocalJob(compile_job(graph, Settings(1))) as job:
         for change, wait in zip(changes, waits, strict=False):
@@ -246,3 +254,48 @@ def test_rows_expire_that_are_not_written(
             job.step(1)
             loop.take(*change, now=job.clock)
     assert [(str(row.get_row_kind()), *row) for row in sink.values] == loop.sent
+
+
+def test_a_time_to_live_can_come_later_and_go_again() -> None:
+    changes: list[Change] = [("+I", "l", "x", number) for number in range(3)]
+    changes += [
+        ("+I", "r", "x", 10),
+        ("+I", "r", "x", 11),
+        ("+I", "l", "x", 3),
+        ("+I", "r", "x", 12),
+    ]
+
+    def program(kept: int) -> CompiledJob:
+        join = node(changes, "inner", retention_ms=kept, retentions=(kept, kept))
+        graph = Graph.of("test", [Sink(name="sink", uid="sink", inputs=(join,), sink=sink)])
+        return compile_job(graph, Settings(1))
+
+    def pairs_at(clock: int, records: int) -> set[tuple[int, int]]:
+        before = len(sink.values)
+        job.clock = clock
+        job.step(records)
+        return {(row[1], row[3]) for row in sink.values[before:]}
+
+    sink = ListSink()
+    with LocalJob(program(0)) as job:
+        assert pairs_at(0, 2) == set()
+        job.continue_as(program(100))
+        # the rows that are there count as written now, as the one that comes is
+        assert pairs_at(50, 1) == set()
+        assert pairs_at(149, 1) == {(0, 10), (1, 10), (2, 10)}
+        assert pairs_at(151, 1) == set()
+        assert pairs_at(160, 1) == {(3, 10), (3, 11)}
+        job.continue_as(program(0))
+        assert (3, 12) in pairs_at(10_000, 1)
+
+
+def test_a_time_to_live_for_an_outer_join_cannot_come_later() -> None:
+    def program(kept: int) -> CompiledJob:
+        join = node([("+I", "l", "x", 1)], "left", retention_ms=kept, retentions=(kept, 0))
+        graph = Graph.of("test", [Sink(name="sink", uid="sink", inputs=(join,), sink=ListSink())])
+        return compile_job(graph, Settings(1))
+
+    with LocalJob(program(0)) as job:
+        job.step()
+        with pytest.raises(StateError, match="counted"):
+            job.continue_as(program(100))

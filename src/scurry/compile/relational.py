@@ -82,7 +82,7 @@ _OPERATORS: dict[type[nodes.Relational], tuple[type[Operator], Arguments]] = {
         _keyed("calls", "retracting", "update_before", "mini_batch"),
     ),
     nodes.LocalAggregate: (LocalAggregateOperator, _with("groups", "calls")),
-    nodes.RegularJoin: (JoinOperator, _keyed("kind", "condition", "null_equal")),
+    nodes.RegularJoin: (JoinOperator, _keyed("kind", "condition", "null_equal", "retentions")),
     nodes.WindowAggregate: (
         WindowAggregateOperator,
         _keyed("calls", "window_start", "window_end", "properties", "event_time"),

@@ -258,11 +258,13 @@ class RegularJoin(KeyedPair):
 
     ``kind`` is "inner", "left", "right", "full", "semi" or "anti" (the last two send the left
     columns only). ``condition`` is what else must be true, over the columns of both sides. A key
-    that has a null equals nothing, unless ``null_equal`` says of its column that it does."""
+    that has a null equals nothing, unless ``null_equal`` says of its column that it does.
+    ``retentions`` is for how many milliseconds the rows of each side are kept, 0 for ever."""
 
     kind: str = "inner"
     condition: Any = None
     null_equal: tuple[bool, ...] = ()
+    retentions: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

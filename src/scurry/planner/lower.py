@@ -394,14 +394,15 @@ class Lowering:
         return self._keyed(node.left, node.left_keys), self._keyed(node.right, node.right_keys)
 
     def _equi_join(self, node: physical.EquiJoin, before: bool) -> PlanNode:
-        ttl = max((one for one in node.ttl if one is not None), default=self._options.retention_ms)
+        left, right = (self._options.retention_ms if one is None else one for one in node.ttl)
         return plan.RegularJoin(
             **self._common(node, before),
             inputs=self._pair(node),
             kind=node.kind,
             condition=self._condition(node.condition),
             null_equal=node.null_equal,
-            retention_ms=ttl,
+            retention_ms=max(left, right),
+            retentions=(left, right),
         )
 
     def _interval_join(self, node: physical.IntervalJoin, before: bool) -> PlanNode:

@@ -185,8 +185,12 @@ def packed(run: Run, notes: Notes) -> bytes:
     return b"".join([bytes([_VERSION]), rows.size.to_bytes(8, "big"), rows, *said])
 
 
-def unpacked(record: bytes, schema: pa.Schema | None = None) -> tuple[Run, Notes]:
-    """The run and the notes of a record; the columns are those of ``schema``, if it is given."""
+def unpacked(
+    record: bytes, schema: pa.Schema | None = None, missing: Sequence[int] | None = None
+) -> tuple[Run, Notes]:
+    """The run and the notes of a record. The columns are those of ``schema``, if it is given; the
+    rows have as many numbers as ``missing``, which is what the numbers are where the record has
+    none: it may have been written when nobody needed them, or when somebody did."""
     if record[0] != _VERSION:
         raise unknown_format(record[:1])
     size = int.from_bytes(record[1:9], "big")
@@ -197,12 +201,12 @@ def unpacked(record: bytes, schema: pa.Schema | None = None) -> tuple[Run, Notes
     fields = list(rows.schema)[:width] if schema is None else schema
     columns = pa.RecordBatch.from_arrays(rows.columns[:width], schema=pa.schema(fields))
     hashes, serials, *numbers = (column.to_numpy() for column in rows.columns[width:])
-    run = Run(hashes, serials, columns, _stacked(numbers, len(hashes)))
+    run = Run(hashes, serials, columns, _stacked(numbers, len(hashes), missing))
     if len(view) == 9 + size:
-        return run, no_notes(len(numbers))
+        return run, no_notes(len(run.numbers))
     said = pa.ipc.open_stream(view[9 + size :]).read_next_batch()
     hashes, serials, alive, *numbers = (c.to_numpy(zero_copy_only=False) for c in said.columns)
-    return run, Notes(hashes, serials, alive, _stacked(numbers, len(hashes)))
+    return run, Notes(hashes, serials, alive, _stacked(numbers, len(hashes), missing))
 
 
 def no_notes(numbers: int) -> Notes:
@@ -219,7 +223,9 @@ def empty_run(schema: pa.Schema, numbers: int) -> Run:
     return Run(nothing.hashes, nothing.serials, columns, nothing.numbers)
 
 
-def _stacked(numbers: list[Longs], size: int) -> Longs:
+def _stacked(numbers: list[Longs], size: int, missing: Sequence[int] | None) -> Longs:
+    if missing is not None and len(numbers) != len(missing):
+        return np.repeat(np.array(missing, dtype=np.int64)[:, None], size, axis=1)
     return np.array(numbers, dtype=np.int64).reshape(len(numbers), size)
 
 

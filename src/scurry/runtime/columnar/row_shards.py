@@ -9,7 +9,7 @@ that whatever has to be read, merged or written at a time stays small, however m
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -67,12 +67,13 @@ class Shard:
         """About how many rows there are."""
         return sum(one.rows for one in self.stored) + sum(map(len, self.fresh))
 
-    def load(self, read: Read, schema: pa.Schema) -> list[Run]:
-        """All runs, the oldest first, those that came since the last commit included."""
+    def load(self, read: Read, schema: pa.Schema, missing: Sequence[int]) -> list[Run]:
+        """All runs, the oldest first, those that came since the last commit included; ``missing``
+        are the numbers of rows that were stored without any."""
         if self.runs is None:
             self.runs, self._notes = [], []
             for number, one in enumerate(self.stored):
-                run, notes = unpacked(read(one.address), schema)
+                run, notes = unpacked(read(one.address), schema, missing)
                 self.stored[number] = Stored(one.address, len(run), len(notes.hashes))
                 self.apply(notes)
                 self.runs.append(run)

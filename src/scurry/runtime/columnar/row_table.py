@@ -123,7 +123,8 @@ class RowTable:
     def _load(self, shard: Shard) -> list[Run]:
         self._turn += 1
         shard.used = self._turn
-        return shard.load(self._read, self._schema)
+        # rows that nobody wrote a time for count as written now
+        return shard.load(self._read, self._schema, (0, self._now())[: self._numbers])
 
     def _split(self, asked: Hashes) -> Iterator[tuple[Shard, slice]]:
         """The shards of sorted hashes, and which of them are of each."""

@@ -61,29 +61,34 @@ class JoinOperator(KeyedRelationalOperator):
         kind: str,
         condition: Any,
         null_equal: tuple[bool, ...],
+        retentions: tuple[int, int],
     ) -> None:
         super().__init__(spec, columns, inputs, keys, retention_ms)
         self._kind = kind
+        self._retentions = retentions
         self._condition = condition
         self._null_equal = null_equal or (False,) * len(keys[0])
-        #: whether how many partners a row has is kept with it
-        self._counted = kind != "inner" and (condition is not None or retention_ms > 0)
+        self._counted = _counted(kind, condition, retentions)
         self._numbered = self._counted or retention_ms > 0
         self._sure = _told_apart(inputs, keys) and not any(self._null_equal)
 
     @classmethod
     def layout_parameters(cls, *arguments: Any) -> dict[str, str]:
-        return {"join": str(arguments[0])}
+        kind, condition, _, retentions = arguments
+        return {"join": str(kind), "counted": str(_counted(kind, condition, retentions))}
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
         store = store_of(context)
         compared = ((), ()) if self._sure else self.keys
         names = [f"{self.spec.uid}\x1f{TABLES_OF_ROWS} {side}" for side in _SIDES]
-        more = self._numbered, self.retention_ms, self._now
+        sides = zip(names, self.inputs, compared, self._retentions, strict=True)
         self._tables = [
-            store.part(name, partial(RowTable, name, store, columns, keys, *more))
-            for name, columns, keys in zip(names, self.inputs, compared, strict=True)
+            store.part(
+                name,
+                partial(RowTable, name, store, columns, keys, self._numbered, kept, self._now),
+            )
+            for name, columns, keys, kept in sides
         ]
 
     def begin(self, watermark: int) -> None:
@@ -232,6 +237,11 @@ class JoinOperator(KeyedRelationalOperator):
         if not self._numbered:
             return np.zeros((0, len(partners)), dtype=np.int64)
         return np.stack([partners, np.full(len(partners), self.context.now)])
+
+
+def _counted(kind: str, condition: Any, retentions: tuple[int, int]) -> bool:
+    """Whether it is kept with each row how many partners it has."""
+    return kind != "inner" and (condition is not None or any(retentions))
 
 
 def _told_apart(inputs: Sequence[pa.Schema], keys: Sequence[Sequence[int]]) -> bool:
