@@ -114,5 +114,18 @@ class ColumnsKey(KeySelector):
 
     def get_key(self, value: Element) -> Key:
         if len(self.indexes) == 1:
-            return value[self.indexes[0]]
-        return tuple(value[index] for index in self.indexes) if self.indexes else 0
+            return _fixed(value[self.indexes[0]])
+        return tuple(_fixed(value[index]) for index in self.indexes) if self.indexes else 0
+
+
+def _fixed(value: Element) -> Key:
+    """A row, array or map of a column as a value that can be a key."""
+    if type(value) is dict:
+        return tuple(map(_fixed, value.values()))
+    if type(value) is tuple:
+        return tuple(map(_fixed, value))
+    if type(value) is list:
+        # a map is a list of pairs, whose order does not matter
+        fixed = map(_fixed, value)
+        return tuple(sorted(fixed, key=repr) if value and type(value[0]) is tuple else fixed)
+    return value
