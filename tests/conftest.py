@@ -20,7 +20,7 @@ settings.register_profile(
     "ci",
     derandomize=False,
     deadline=None,
-    max_examples=50,
+    max_examples=30,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("dev", parent=settings.get_profile("ci"), max_examples=20)

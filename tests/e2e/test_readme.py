@@ -21,11 +21,8 @@ HOW_TO = "docs/howto/"
 __all__ = ["kafka_installed", "servers"]
 #: Pages that are run by one interpreter; to start one, and a JVM, is what takes the time.
 GROUPS = [
-    ["README.md"],
-    ["docs/tutorial.md"],
-    ["docs/sql.md"],
-    [f"{HOW_TO}spark.md"],
-    [f"{HOW_TO}dataframes.md"],
+    ["README.md", "docs/tutorial.md", "docs/sql.md"],
+    [f"{HOW_TO}spark.md", f"{HOW_TO}dataframes.md"],
     [
         *(
             f"{HOW_TO}{name}.md"

@@ -23,15 +23,12 @@ from scurry.common.fault_points import (
 LIVES = [
     (
         "local[2,4]",
-        ["worker process", "store corrupted", "worker compaction", "worker rebuild", "driver"],
+        ["worker process", "store corrupted", "worker rebuild", "driver"],
     ),
-    ("local-cluster[2,1,1024]", ["executor", "zombie attempt", "driver after-sinks"]),
+    ("local-cluster[2,1,1024]", ["executor", "driver after-sinks"]),
 ]
 #: several drivers at once
-SLEEPERS = [
-    ("local[2,4]", ["second driver", "jvm", "pause after-sinks"]),
-    ("local[2,4]", ["pause"]),
-]
+SLEEPERS = [("local[2,4]", ["second driver", "jvm", "pause after-sinks"])]
 
 
 @pytest.mark.cluster

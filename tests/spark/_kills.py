@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
-LINES = [f"{number % 7}-{number}" for number in range(400)]
+LINES = [f"{number % 7}-{number}" for number in range(280)]
 
 # The beginning of a program that counts the lines of files by what is before the dash, in many
 # small micro-batches; ``counts`` are pairs of the key and how many lines of it there were so far.
@@ -55,7 +55,7 @@ def counting_program(root: Path, sinks: str, *arguments: str) -> list[str]:
     """The command of a program that counts :data:`LINES` into ``sinks``."""
     (root / "in").mkdir()
     for number in range(4):
-        part = LINES[number * 100 : (number + 1) * 100]
+        part = LINES[number * 70 : (number + 1) * 70]
         (root / "in" / f"{number}.txt").write_text("\n".join(part) + "\n")
     script = root / "job.py"
     script.write_text(COUNTING + sinks + RUNNING)

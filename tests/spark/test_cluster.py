@@ -16,10 +16,14 @@ REPOSITORY = Path(__file__).parents[2]
 SCRIPT = """
 import json, os, sys
 from pyspark.sql import SparkSession
+from scurry.engine.spark.class_archive import java_options
+options = " ".join(["-XX:TieredStopAtLevel=1", *java_options()])
 session = (
     SparkSession.builder.master("local-cluster[2,1,1024]")
     .config("spark.ui.enabled", "false").config("spark.log.level", "FATAL")
     .config("spark.executorEnv.PYTHONPATH", os.environ["PYTHONPATH"])
+    .config("spark.driver.extraJavaOptions", options)
+    .config("spark.executor.extraJavaOptions", options)
     .config("spark.driver.host", "127.0.0.1").getOrCreate()
 )
 from scurry.common import Configuration

@@ -107,7 +107,7 @@ def run(
     root: Path,
     parallelism: int,
     batches: int | None = None,
-    records: int = 15,
+    records: int = 25,
     runs_above: int = RUNS_ABOVE,
 ) -> list[int]:
     """Run the job, to its end or for so many micro-batches at least; the numbers of these."""
@@ -136,7 +136,7 @@ def test_two_slots_become_three_and_then_one(tmp_path: Path, runs_above: int) ->
     (tmp_path / "out").mkdir()
     runs = [
         run(tmp_path, parallelism, batches, runs_above=runs_above)
-        for parallelism, batches in ((2, 3), (3, 3), (1, None))
+        for parallelism, batches in ((2, 2), (3, 2), (1, None))
     ]
     assert any(tmp_path.glob("ck/generation-3/runs/*/*.keys")) == (runs_above == 0)
     assert any(tmp_path.glob("ck/generation-3/log/*/*"))
@@ -171,7 +171,7 @@ def test_a_job_that_dies_while_it_is_rescaled_loses_and_doubles_nothing(
     (tmp_path / "out").mkdir()
     faults = tmp_path / "faults"
     faults.mkdir()
-    run(tmp_path, 2, 4)
+    run(tmp_path, 2, 2)
     (faults / point).write_text("SIGKILL")
     script = tmp_path / "job.py"
     tests = str(REPOSITORY)

@@ -74,10 +74,10 @@ def test_stopped_with_a_savepoint_and_continued_elsewhere(tmp_path: Path) -> Non
 def test_a_savepoint_of_a_job_that_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # states lie in sorted files of the checkpoint, which the savepoint shares
     monkeypatch.setenv("SCURRY_CONF", json.dumps({RUNS_ABOVE.key: "1"}))
-    env = environment(tmp_path / "ck", 10)
+    env = environment(tmp_path / "ck", 25)
     env.set_default_savepoint_directory(str(tmp_path / "sp"))
     first = sink_in(tmp_path / "out")
-    client = started(env, first, 3)
+    client = started(env, first, 2)
     path = Path(client.trigger_savepoint().result(120))
     client.get_job_execution_result().result(120)
     assert Counter(map(tuple, first.results())) == EXPECTED
@@ -88,7 +88,7 @@ def test_a_savepoint_of_a_job_that_goes_on(tmp_path: Path, monkeypatch: pytest.M
         copy = sink_in(tmp_path / f"out{number}")
         for batch in range(at + 1):
             shutil.copy(first.directory / f"{batch}.json", copy.directory)
-        other = environment(tmp_path / f"ck{number}", 10, parallelism).from_savepoint(str(path))
+        other = environment(tmp_path / f"ck{number}", 25, parallelism).from_savepoint(str(path))
         add_job(other, copy)
         other.execute()
         assert Counter(map(tuple, copy.results())) == EXPECTED
@@ -164,7 +164,7 @@ sys.path.insert(0, {tests!r})
 from pathlib import Path
 from test_recovery import FileSink, add_job, environment
 root = Path({root!r})
-env = environment(root / {checkpoint!r}, 12)
+env = environment(root / {checkpoint!r}, 20)
 if {savepoint!r}:
     env.from_savepoint({savepoint!r})
 add_job(env, FileSink(root / "out"))
@@ -173,12 +173,14 @@ if not {savepoint!r}:
     import time
     while not (root / "out" / "1.json").exists():
         time.sleep(0.01)
-    print(client.stop_with_savepoint(False, str(root / "sp")).result(), flush=True)
+    client.stop_with_savepoint(False, str(root / "sp")).result()
 client.result()
 """
 
 
-def _run(root: Path, checkpoint: str, savepoint: str, faults: Path) -> int:
+def _die(root: Path, checkpoint: str, savepoint: str, faults: Path, point: str) -> None:
+    """Run the job in a process that kills itself at ``point``."""
+    (faults / point).write_text("SIGKILL")
     script = SCRIPT.format(
         tests=str(Path(__file__).parent), root=str(root), checkpoint=checkpoint, savepoint=savepoint
     )
@@ -186,23 +188,23 @@ def _run(root: Path, checkpoint: str, savepoint: str, faults: Path) -> int:
     done = subprocess.run(
         [sys.executable, "-c", script], env=environ, capture_output=True, timeout=200
     )
-    return done.returncode
+    assert done.returncode != 0
+    assert (faults / f"{point}.struck").exists()
 
 
 def test_killed_while_a_savepoint_is_taken_and_restored(tmp_path: Path) -> None:
     sink, faults = sink_in(tmp_path / "out"), tmp_path / "faults"
     faults.mkdir()
     taking, restoring = SAVEPOINT_POINTS
-    (faults / taking).write_text("SIGKILL")
-    assert _run(tmp_path, "ck", "", faults) != 0
-    assert (faults / f"{taking}.struck").exists()
+    _die(tmp_path, "ck", "", faults, taking)
     assert all(name.startswith(".") for name in os.listdir(tmp_path / "sp"))
-    assert _run(tmp_path, "ck", "", faults) == 0
-    (savepoint,) = (tmp_path / "sp").glob("savepoint-*")
-    (faults / restoring).write_text("SIGKILL")
-    assert _run(tmp_path, "other", str(savepoint), faults) != 0
-    assert (faults / f"{restoring}.struck").exists()
-    assert _run(tmp_path, "other", str(savepoint), faults) == 0
+    client = started(environment(tmp_path / "ck", 20), sink, 1)
+    savepoint = client.stop_with_savepoint(False, str(tmp_path / "sp")).result(120)
+    client.get_job_execution_result().result(60)
+    _die(tmp_path, "other", savepoint, faults, restoring)
+    again = environment(tmp_path / "other", 20).from_savepoint(savepoint)
+    add_job(again, sink)
+    again.execute()
     assert Counter(map(tuple, sink.results())) == EXPECTED
 
 
