@@ -229,7 +229,7 @@ _OPS = [*ONE_INPUT, *TWO_INPUTS, *_OFTEN]
 #: Steps whose results are others in batch mode, in ways that the model does not tell.
 _STREAMING = {
     "totals", "linger", "reside", "select", "table_window", "over", "table_join", "changes",
-    "changes_of_two",
+    "changes_of_two", "reduce",
 }  # fmt: skip
 _BATCH_OPS = [op for op in _OPS if op not in _STREAMING]
 #: More records than this are not worth waiting for.

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from scurry.common.copies import FIXED, own
 from scurry.common.keys import thaw
 from scurry.functions.contexts import TimeDomain
@@ -313,11 +315,12 @@ class ReduceOperator(Operator):
             self.emit(batch.with_rows(values))
 
     def advance(self, watermark: int) -> None:
-        """In batch execution the last value of each key is the result."""
+        """In batch execution the last value of each key is the result, at the end of all time."""
         if self.spec.batch and watermark == MAX_WATERMARK:
             groups = self.context.place.max_parallelism
             found = sorted(self._table.items(), key=lambda item: address(item[0], groups))
-            self.emit(Batch([None if held is NULL else held for _, held in found]))
+            ends = np.full(len(found), MAX_WATERMARK, dtype=np.int64)
+            self.emit(Batch([None if held is NULL else held for _, held in found], ts=ends))
 
     def _process_guarded(self, batch: Batch) -> None:
         keys = iter(self._keys(batch))

@@ -91,6 +91,20 @@ def test_windows_of_processing_time_close_at_the_end() -> None:
     assert collect_local(sums.reduce(lambda a, b: a + b)) == [6]
 
 
+class Stamped(KeyedProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        yield value, ctx.timestamp()
+
+
+def test_reduced_values_have_the_end_of_time() -> None:
+    """As in PyFlink, where a timer at the end of all time emits the values."""
+    sums = (
+        environment().from_collection([1, 2, 3]).key_by(lambda v: v % 2).reduce(lambda a, b: a + b)
+    )
+    stamped = sums.key_by(lambda v: v).process(Stamped())
+    assert sorted(collect_local(stamped)) == [(2, (1 << 63) - 1), (4, (1 << 63) - 1)]
+
+
 class Endless(NumberSequenceSource):
     bounded = False
 
