@@ -1,0 +1,447 @@
+"""From a pattern to an automaton.
+
+Steps are translated from the last to the first, each in front of what follows it. A step that must
+occur is a state with a way to *take* an event to the next state; one that may be passed over has a
+way to *ignore* events; one that may be missing has a way to *proceed*. A step that occurs several
+times is as many states, and one without an upper bound ends in a state that leads to itself. Steps
+that must not occur become ways to a *stop* state, which ends the match.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from scurry.automaton.conditions import ALWAYS, And, Condition, Not
+from scurry.automaton.errors import MalformedPatternError
+from scurry.automaton.pattern import GroupPattern, Pattern, WithinType
+from scurry.automaton.quantifier import ConsumingStrategy, Times
+from scurry.automaton.skip_strategy import AfterMatchSkipStrategy
+from scurry.automaton.states import Action, Kind, State
+
+_NOT_NEXT, _NOT_FOLLOW = ConsumingStrategy.NOT_NEXT, ConsumingStrategy.NOT_FOLLOW
+#: The name of the state in which a match is complete.
+END = "$end$"
+
+
+@dataclass(frozen=True)
+class CompiledPattern:
+    """States by their numbers; ``window`` is how long a match may take, 0 for ever."""
+
+    states: tuple[State, ...]
+    start: State
+    window: int
+    skip: AfterMatchSkipStrategy
+    #: the names of the steps, in the order in which the pattern has them
+    steps: tuple[str, ...]
+
+
+def compile_pattern(pattern: Pattern) -> CompiledPattern:
+    """The automaton that finds ``pattern``; raises :class:`MalformedPatternError`."""
+    return _Compiler(pattern).compile()
+
+
+@dataclass
+class _Place:
+    """Where in a pattern the compiler is."""
+
+    current: Pattern
+    following: Pattern | None = None
+    group: GroupPattern | None = None
+
+
+@dataclass
+class _Compiler:
+    pattern: Pattern
+    states: list[State] = field(default_factory=list)
+    steps: list[str] = field(default_factory=list)
+    window: int = 0
+
+    def compile(self) -> CompiledPattern:
+        skip = self.pattern.get_after_match_skip_strategy()
+        self._check(skip)
+        self._stops: dict[str, State] = {}
+        #: what a greedy loop proceeds to when its until condition has come true, by state
+        self._originals: dict[State, State] = {}
+        #: whether the head of a group stands for its first round
+        self._first: dict[GroupPattern, bool] = {}
+        self._place = _Place(self.pattern)
+        self._narrow(self.pattern)
+        sink = self._middle(self._made(END, Kind.FINAL))
+        start = self._converted(sink)
+        start.start = True
+        return CompiledPattern(tuple(self.states), start, self.window, skip, tuple(self.steps))
+
+    # --- what patterns are refused
+
+    def _check(self, skip: AfterMatchSkipStrategy) -> None:
+        names: set[str] = set()
+        self._check_names(self.pattern, names)
+        if skip.name is not None and skip.name not in names:
+            raise MalformedPatternError(
+                f"The pattern name specified in AfterMatchSkipStrategy can not be found in the "
+                f"given Pattern: {skip.name!r} is none of {', '.join(sorted(names))}."
+            )
+        last = self.pattern
+        if last.get_quantifier().consuming is _NOT_FOLLOW and not _windows(last):
+            raise MalformedPatternError(
+                "NotFollowedBy is not supported without windowTime as a last part of a Pattern! "
+                "Say with within(...) how long no such event may come."
+            )
+
+    def _check_names(self, pattern: Pattern | None, names: set[str]) -> None:
+        chain: list[Pattern] = []
+        while pattern is not None:
+            chain.append(pattern)
+            pattern = pattern.get_previous()
+        for step in reversed(chain):
+            if isinstance(step, GroupPattern):
+                self._check_names(step.group, names)
+                continue
+            name = step.get_name()
+            if name in names:
+                raise MalformedPatternError(
+                    f"Duplicate pattern name: {name}. Names must be unique."
+                )
+            names.add(name)
+            if step.get_quantifier().consuming not in (_NOT_NEXT, _NOT_FOLLOW):
+                self.steps.append(name)
+
+    # --- states
+
+    def _made(self, step: str, kind: Kind = Kind.NORMAL) -> State:
+        state = State(len(self.states), step, kind)
+        self.states.append(state)
+        return state
+
+    def _state(self, kind: Kind = Kind.NORMAL, looped: bool = False) -> State:
+        """A state that waits for the current step; ``looped`` if there was one of that before."""
+        current = self._place.current
+        state = self._made(current.get_name(), kind)
+        state.window = current.get_window_size(WithinType.PREVIOUS_AND_CURRENT)
+        times = current.get_times()
+        if looped and times is not None and times.window is not None:
+            state.window = times.window
+        return state
+
+    def _stop(self, condition: Condition, name: str) -> State:
+        if name not in self._stops:
+            self._stops[name] = self._made(name, Kind.STOP)
+        return self._stops[name]
+
+    def _narrow(self, pattern: Pattern) -> None:
+        """The shortest time that any step gives holds for the whole."""
+        window = pattern.get_window_size()
+        if window is not None and (self.window == 0 or window < self.window):
+            self.window = window
+
+    # --- chains of steps
+
+    def _middle(self, sink: State) -> State:
+        """All steps but the first of the chain that ends with the current one."""
+        place = self._place
+        while (before := place.current.get_previous()) is not None:
+            consuming = place.current.get_quantifier().consuming
+            if consuming is _NOT_FOLLOW:
+                if sink.kind is Kind.FINAL:
+                    sink = self._pending(sink)
+            elif consuming is _NOT_NEXT:
+                sink = self._not_next(sink)
+            else:
+                sink = self._converted(sink)
+            place.following, place.current = place.current, before
+            self._narrow(before)
+        return sink
+
+    def _pending(self, sink: State) -> State:
+        """A last step that must not occur before the time is over."""
+        denied = self._taken(self._place.current)
+        waiting = self._state(Kind.PENDING)
+        waiting.proceed(self._stop(denied, self._place.current.get_name()), denied)
+        waiting.ignore(waiting, Not(denied))
+        return waiting
+
+    def _not_next(self, sink: State) -> State:
+        denied = self._taken(self._place.current)
+        state = self._state()
+        if sink.kind is Kind.FINAL:
+            # so that the match is not complete before there is a next event
+            state.ignore(sink, Not(denied))
+        else:
+            state.proceed(sink, Not(denied))
+        state.proceed(self._stop(denied, self._place.current.get_name()), denied)
+        return state
+
+    def _converted(self, sink: State) -> State:
+        """The states of the current step in front of ``sink``."""
+        quantifier = self._place.current.get_quantifier()
+        if quantifier.kind == "looping":
+            assert quantifier.times is not None
+            self._set_first(False)
+            looping = self._looping(self._without_nots(sink))
+            self._set_first(True)
+            last = self._repeated(looping, sink, quantifier.times)
+        elif quantifier.kind == "times":
+            assert quantifier.times is not None
+            last = self._repeated(sink, sink, quantifier.times)
+        else:
+            last = self._single(sink)
+        self._add_stops(last)
+        return last
+
+    # --- one step
+
+    def _single(self, sink: State) -> State:
+        current = self._place.current
+        return self._singleton(
+            sink, sink, self._taken(current), self._ignored(current), self._is_optional(current)
+        )
+
+    def _singleton(
+        self,
+        sink: State,
+        onward: State | None,
+        taken: Condition,
+        ignored: Condition | None,
+        optional: bool,
+        looped: bool = False,
+    ) -> State:
+        """A state that takes one event to ``sink``, or proceeds ``onward`` if it may."""
+        current = self._place.current
+        if isinstance(current, GroupPattern):
+            return self._grouped(current, sink, onward, optional)
+        state = self._state(looped=looped)
+        # once an event is taken, what must not occur before an optional step does not matter
+        sink = self._without_nots(sink)
+        state.take(sink, taken)
+        if optional and not self._heads(current):
+            assert onward is not None
+            self._proceed(state, onward)
+        if ignored is not None:
+            if optional:
+                waiting = self._state(looped=looped)
+                waiting.take(sink, taken)
+                waiting.ignore(waiting, ignored)
+                self._add_stops(waiting)
+            else:
+                waiting = state
+            state.ignore(waiting, ignored)
+        return state
+
+    def _proceed(self, state: State, onward: State) -> None:
+        until = self._place.current.get_until_condition()
+        if until is None or not self._place.current.get_quantifier().greedy:
+            state.proceed(onward, ALWAYS)
+            return
+        state.proceed(self._originals.get(onward, onward), until)
+        state.proceed(onward, Not(until))
+
+    def _repeated(self, sink: State, onward: State, times: Times) -> State:
+        """The current step as often as ``times`` says, in front of ``sink``."""
+        self._set_first(False)
+        current = self._place.current
+        until = current.get_until_condition()
+        ignored = _until(self._ignored_within(current), until, takes=False)
+        taken = _until(self._taken(current), until, takes=True)
+        assert taken is not None
+        if current.get_quantifier().greedy and times.least != times.most:
+            if until is not None:
+                self._originals[onward] = self._copy(onward)
+            _add(onward, Not(taken))
+        last = sink
+        for _ in range(times.most - times.least):
+            last = self._singleton(last, onward, taken, ignored, True, looped=True)
+            self._add_stops_of_loop(last)
+        for _ in range(times.least - 1):
+            last = self._singleton(last, None, taken, ignored, False, looped=True)
+            self._add_stops_of_loop(last)
+        self._set_first(True)
+        outer = self._ignored(current)
+        return self._singleton(last, onward, taken, outer, self._is_optional(current))
+
+    def _looping(self, sink: State) -> State:
+        """A state that takes events again and again, or proceeds to ``sink``."""
+        current = self._place.current
+        if isinstance(current, GroupPattern):
+            return self._looping_group(current, sink)
+        until = current.get_until_condition()
+        ignored = _until(self._ignored_within(current), until, takes=False)
+        taken = _until(self._taken(current), until, takes=True)
+        assert taken is not None
+        state = self._state(looped=True)
+        if current.get_quantifier().greedy:
+            if until is not None:
+                self._originals[sink] = self._copy(sink)
+                state.proceed(self._originals[sink], until)
+                state.proceed(sink, Not(until))
+            else:
+                state.proceed(sink, ALWAYS)
+            _add(sink, Not(self._taken(current)))
+        else:
+            state.proceed(sink, ALWAYS)
+        state.take(state, taken)
+        self._add_stops_of_loop(state)
+        if ignored is not None:
+            waiting = self._state(looped=True)
+            waiting.take(state, taken)
+            waiting.ignore(waiting, ignored)
+            state.ignore(waiting, ignored)
+            self._add_stops_of_loop(waiting)
+        return state
+
+    # --- groups
+
+    def _grouped(
+        self, group: GroupPattern, sink: State, onward: State | None, optional: bool
+    ) -> State:
+        outside = self._place
+        self._place = _Place(group.group, None, group)
+        self._narrow(group.group)
+        head = self._converted(self._middle(sink))
+        if optional:
+            assert onward is not None
+            head.proceed(onward, ALWAYS)
+        self._place = outside
+        return head
+
+    def _looping_group(self, group: GroupPattern, sink: State) -> State:
+        outside = self._place
+        end_of_round = self._state()
+        self._place = _Place(group.group, None, group)
+        self._narrow(group.group)
+        head = self._converted(self._middle(end_of_round))
+        head.proceed(sink, ALWAYS)
+        end_of_round.proceed(head, ALWAYS)
+        self._place = outside
+        return head
+
+    def _heads(self, pattern: Pattern) -> bool:
+        """Whether it is the first step of a group."""
+        return self._place.group is not None and pattern.get_previous() is None
+
+    def _set_first(self, first: bool) -> None:
+        if isinstance(self._place.current, GroupPattern):
+            self._first[self._place.current] = first
+
+    def _is_first(self) -> bool:
+        group = self._place.group
+        return group is None or self._first.get(group, True)
+
+    def _is_optional(self, pattern: Pattern) -> bool:
+        if self._heads(pattern):
+            group = self._place.group
+            assert group is not None
+            return self._is_first() and group.get_quantifier().optional
+        return pattern.get_quantifier().optional
+
+    # --- what must not occur
+
+    def _denied(self) -> list[tuple[Condition, str]]:
+        """What must not occur before the current step, beyond optional steps."""
+        found: list[tuple[Condition, str]] = []
+        pattern = self._place.current
+        while (before := pattern.get_previous()) is not None:
+            quantifier = before.get_quantifier()
+            if not (quantifier.optional or quantifier.consuming is _NOT_FOLLOW):
+                break
+            pattern = before
+            if quantifier.consuming is _NOT_FOLLOW:
+                found.append((self._taken(pattern), pattern.get_name()))
+        return found
+
+    def _add_stops(self, state: State) -> None:
+        for condition, name in self._denied():
+            state.proceed(self._stop(condition, name), condition)
+
+    def _add_stops_of_loop(self, state: State) -> None:
+        following = self._place.following
+        if following is not None and following.get_quantifier().consuming is _NOT_FOLLOW:
+            condition = self._taken(following)
+            state.proceed(self._stop(condition, following.get_name()), condition)
+
+    def _without_nots(self, sink: State) -> State:
+        """``sink`` without the stops that hold only as long as the current step is missing."""
+        denied = {name for _, name in self._denied()}
+        if not denied or not self._place.current.get_quantifier().optional:
+            return sink
+        return self._stripped(sink, denied)
+
+    def _stripped(self, sink: State, denied: set[str]) -> State:
+        made = self._made(sink.step, sink.kind)
+        made.window = sink.window
+        for way in sink.transitions:
+            target = made if way.target is sink else way.target
+            if way.action is Action.PROCEED and target is not made:
+                if target.kind is Kind.STOP and target.step in denied:
+                    continue
+                if target.kind is not Kind.STOP:
+                    target = self._stripped(target, denied)
+            made.add(way.action, target, way.condition)
+        return made
+
+    def _copy(self, state: State) -> State:
+        made = self._made(state.step, state.kind)
+        made.window = state.window
+        for way in state.transitions:
+            target = made if way.target is state else way.target
+            made.add(way.action, target, way.condition)
+        return made
+
+    # --- conditions
+
+    def _taken(self, pattern: Pattern) -> Condition:
+        group = self._place.group
+        until = None if group is None else group.get_until_condition()
+        taken = _until(pattern.get_condition(), until, takes=True)
+        assert taken is not None
+        return taken
+
+    def _ignored(self, pattern: Pattern) -> Condition | None:
+        """Which events may be passed over before the current step begins."""
+        strategy = pattern.get_quantifier().consuming
+        if self._heads(pattern):
+            group = self._place.group
+            assert group is not None
+            outer = group.get_quantifier()
+            strategy = outer.consuming if self._is_first() else outer.inner
+        return self._ignored_by(strategy, pattern)
+
+    def _ignored_within(self, pattern: Pattern) -> Condition | None:
+        """Which events may be passed over between two events of the current step."""
+        strategy = pattern.get_quantifier().inner
+        if self._heads(pattern):
+            group = self._place.group
+            assert group is not None
+            strategy = group.get_quantifier().inner
+        return self._ignored_by(strategy, pattern)
+
+    def _ignored_by(self, strategy: ConsumingStrategy, pattern: Pattern) -> Condition | None:
+        if strategy is ConsumingStrategy.SKIP_TILL_ANY:
+            ignored: Condition | None = ALWAYS
+        elif strategy is ConsumingStrategy.SKIP_TILL_NEXT:
+            ignored = Not(pattern.get_condition())
+        else:
+            ignored = None
+        group = self._place.group
+        return _until(ignored, None if group is None else group.get_until_condition(), takes=False)
+
+
+def _until(condition: Condition | None, until: Condition | None, takes: bool) -> Condition | None:
+    """``condition``, as long as ``until`` is not true."""
+    if until is None or (condition is None and not takes):
+        return condition
+    return Not(until) if condition is None else And(Not(until), condition)
+
+
+def _add(state: State, condition: Condition) -> None:
+    """Have all ways out of a state ask for ``condition``, too."""
+    for way in state.transitions:
+        way.condition = And(way.condition, condition)
+
+
+def _windows(pattern: Pattern | None) -> bool:
+    """Whether any step of a chain has a time."""
+    while pattern is not None:
+        if any(pattern.get_window_size(kind) is not None for kind in WithinType):
+            return True
+        pattern = pattern.get_previous()
+    return False
