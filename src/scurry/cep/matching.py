@@ -1,0 +1,191 @@
+"""The function that leads the automaton of a pattern through the events of each key.
+
+In event time the events of a key wait until the watermark has passed them, so that the automaton
+sees them in the order of their timestamps; those of one timestamp come in the order in which they
+arrived, or in that of a comparator. Whoever arrives behind the watermark is late. In processing
+time events are looked at as they arrive.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from scurry.automaton.automaton import Automaton, MatchState, Step
+from scurry.automaton.compiler import compile_pattern
+from scurry.automaton.pattern import Pattern
+from scurry.cep.functions import MatchContext, PatternProcessFunction, TimedOutPartialMatchHandler
+from scurry.cep.stored_matches import StoredMatches, identity_of
+from scurry.common.copies import own
+from scurry.common.errors import ProgramError, StateError
+from scurry.datastream.functions import KeyedProcessFunction, RuntimeContext
+from scurry.datastream.output_tag import OutputTag
+from scurry.datastream.state import MapStateDescriptor, ValueStateDescriptor
+
+
+class _Context(MatchContext):
+    def __init__(self, ctx: Any, timestamp: int | None) -> None:
+        self._ctx = ctx
+        self._timestamp = timestamp
+
+    def timestamp(self) -> int | None:
+        return self._timestamp
+
+    def current_processing_time(self) -> int:
+        now: int = self._ctx.timer_service().current_processing_time()
+        return now
+
+    def output(self, tag: OutputTag, value: Any) -> None:
+        self._ctx.output(tag, value)
+
+
+class MatchFunction(KeyedProcessFunction):
+    """Finds ``pattern`` among the events of each key and calls ``function`` for each match."""
+
+    def __init__(
+        self,
+        pattern: Pattern,
+        function: PatternProcessFunction,
+        event_time: bool,
+        late: OutputTag | None,
+        comparator: Callable[..., Any] | None,
+        drop_changed: bool,
+    ) -> None:
+        self._pattern = pattern
+        self._function = function
+        self._event_time = event_time
+        self._late = late
+        self._comparator = comparator
+        self._drop_changed = drop_changed
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        compiled = compile_pattern(self._pattern)
+        self._identity = identity_of(compiled)
+        told = isinstance(self._function, TimedOutPartialMatchHandler)
+        self._automaton = Automaton(compiled, keep_timed_out=told)
+        self._start = self._automaton.begin()
+        #: by what events of one timestamp are sorted
+        self._order = None if self._comparator is None else _sort_key(self._comparator)
+        self._matches = runtime_context.get_state(ValueStateDescriptor("matches"))
+        #: events that wait for the watermark, by timestamp
+        self._waiting = runtime_context.get_map_state(MapStateDescriptor("waiting"))
+        self._dropped = runtime_context.get_metrics_group().counter("numLateRecordsDropped")
+        self._function.open(runtime_context)
+
+    def close(self) -> None:
+        self._function.close()
+
+    # --- events and time
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        timers = ctx.timer_service()
+        if self._event_time:
+            yield from self._keep(value, ctx)
+            return
+        now = timers.current_processing_time()
+        if self._order is not None:
+            self._wait(now, value)
+            timers.register_processing_time_timer(now + 1)
+            return
+        yield from self._run(now, [value], ctx)
+
+    def _keep(self, value: Any, ctx: Any) -> Iterator[Any]:
+        """Have an event wait for the watermark, unless that has passed."""
+        timestamp = ctx.timestamp()
+        if timestamp is None:
+            raise ProgramError(
+                "The events of a pattern in event time need timestamps: call "
+                "assign_timestamps_and_watermarks on the stream, or in_processing_time() on the "
+                "pattern stream."
+            )
+        if timestamp > ctx.timer_service().current_watermark():
+            self._wait(timestamp, value)
+            ctx.timer_service().register_event_time_timer(timestamp)
+        elif self._late is not None:
+            yield self._late, value
+        else:
+            self._dropped.inc()
+
+    def _wait(self, time: int, value: Any) -> None:
+        self._waiting.put(time, [*(self._waiting.get(time) or ()), value])
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
+        # in processing time events wait for the next millisecond
+        at = timestamp if self._event_time else timestamp - 1
+        events = self._waiting.get(at)
+        if events:
+            self._waiting.remove(at)
+            if self._order is not None:
+                events = sorted(events, key=self._order)
+        yield from self._run(timestamp, events or (), ctx)
+
+    def _run(self, time: int, events: Iterable[Any], ctx: Any) -> Iterator[Any]:
+        """Have ``time`` come, and then ``events``."""
+        before = state = self._held()
+        step = self._automaton.advance(state, time)
+        yield from self._told(step, time, ctx)
+        clock = ctx.timer_service().current_processing_time
+        for value in events:
+            step = self._automaton.process(step.state, value, time, clock)
+            yield from self._told(step, time, ctx)
+        state = step.state
+        if state is not before:
+            self._set_timers(before, state, ctx.timer_service())
+            self._store(state)
+
+    # --- state
+
+    def _held(self) -> MatchState:
+        stored: StoredMatches | None = self._matches.value()
+        if stored is None:
+            return self._start
+        if stored.pattern == self._identity:
+            return stored.state
+        if self._drop_changed:
+            return self._start
+        raise StateError(
+            "The checkpoint has partial matches of another pattern: steps, quantifiers or "
+            "contiguity have changed since, so nobody can say where these matches stand now. Give "
+            "the operator another uid to begin anew, or call drop_changed_matches() on the pattern "
+            "stream to drop partial matches and keep events that wait for the watermark."
+        )
+
+    def _store(self, state: MatchState) -> None:
+        if all(one.start is None for one in state.partial) and not state.complete:
+            self._matches.clear()
+        else:
+            self._matches.update(StoredMatches(self._identity, state))
+
+    def _set_timers(self, before: MatchState, after: MatchState, timers: Any) -> None:
+        """Have a timer when a partial match is over that was not there before."""
+        due = self._automaton.due
+        known = {due(one) for one in before.partial}
+        for time in {due(one) for one in after.partial} - known:
+            if time is not None and self._event_time:
+                timers.register_event_time_timer(time)
+            elif time is not None:
+                timers.register_processing_time_timer(time)
+
+    # --- matches
+
+    def _told(self, step: Step, time: int, ctx: Any) -> Iterator[Any]:
+        for match in step.matches:
+            context = _Context(ctx, time if self._event_time else None)
+            yield from self._function.process_match(_owned(match), context) or ()
+        if isinstance(self._function, TimedOutPartialMatchHandler):
+            for timed_out in step.timed_out:
+                context = _Context(ctx, timed_out.at)
+                told = self._function.process_timed_out_match(_owned(timed_out.match), context)
+                yield from told or ()
+
+
+def _owned(match: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """The events of a match, which a function may change: other matches have them, too."""
+    return {name: [own(value) for value in values] for name, values in match.items()}
+
+
+def _sort_key(comparator: Callable[..., Any]) -> Callable[[Any], Any]:
+    two = len(inspect.signature(comparator).parameters) > 1
+    return functools.cmp_to_key(comparator) if two else comparator
