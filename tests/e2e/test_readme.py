@@ -38,6 +38,7 @@ GROUPS = [
             )
         ),
         f"{HOW_TO}async-io.md",
+        f"{HOW_TO}patterns.md",
         "docs/concepts/functions.md",
     ],
     [f"{HOW_TO}kafka.md"],
