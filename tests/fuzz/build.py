@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from tests.fuzz import failing, functions, tables, windowing
+from tests.fuzz import failing, functions, patterns, tables, windowing
 from tests.fuzz import functions_of_time as late
 from tests.fuzz.functions import ASIDE, LATE, RULES
 from tests.fuzz.records import MODULUS, ROW_TYPE, add_in_place, declared, fields, key_of, shaped
@@ -17,6 +17,7 @@ from tests.fuzz.steps import Program, Step
 from tests.fuzz.tables import TableBuilder
 from tests.fuzz.windowing import assigner_of, reducer
 
+from scurry.cep import CEP
 from scurry.common import Time
 from scurry.datastream import AsyncDataStream, StreamExecutionEnvironment
 from scurry.datastream import window as windows
@@ -163,6 +164,12 @@ class Builder:
     def sorting(self, step: Step, stream: DataStream, shape: str) -> DataStream:
         function = functions.Sorting(step["shape"])
         return stream.key_by(key_of(step["key"], shape)).process(function, declared(step["shape"]))
+
+    def pattern(self, step: Step, stream: DataStream, shape: str) -> DataStream:
+        keyed = stream.key_by(key_of(step["key"], shape))
+        pattern = patterns.PATTERNS[step["pattern"]](patterns.value_of)
+        found = CEP.pattern(keyed, pattern, patterns.value_of)
+        return found.process(patterns.Folded(step["shape"]), declared(step["shape"]))
 
     def delaying(self, step: Step, stream: DataStream, shape: str) -> DataStream:
         function = functions.Delaying(step["delay"], step["shape"])

@@ -7,6 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 from tests.fuzz.model import apply
+from tests.fuzz.patterns import PATTERNS
 from tests.fuzz.queries import AFTERWARDS, query
 from tests.fuzz.records import KEYS, SHAPES
 from tests.fuzz.steps import Program, Run, Step
@@ -181,6 +182,10 @@ ONE_INPUT: dict[str, Callable[[Draw], dict[str, Any]]] = {
     "changing": lambda draw: {"key": draw(keys), "parallelism": draw(degrees)},
     "sorting": lambda draw: {
         "key": draw(keys), "shape": draw(shapes), "parallelism": draw(degrees)
+    },
+    "pattern": lambda draw: {
+        "pattern": draw(st.sampled_from(sorted(PATTERNS))), "key": draw(keys),
+        "shape": draw(shapes), "parallelism": draw(degrees),
     },
     "delaying": lambda draw: {
         "delay": draw(st.sampled_from([0, 1, 5, 20])), "key": draw(keys), "shape": draw(shapes),

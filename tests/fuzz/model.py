@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.fuzz import model_keyed as keyed
 from tests.fuzz import model_tables as tables
+from tests.fuzz import patterns
 from tests.fuzz.model_windows import WindowModel, grouped_in_windows, joined_in_windows
 from tests.fuzz.records import CHANGEABLE, MODULUS, Fields
 from tests.fuzz.steps import Step
@@ -285,6 +286,13 @@ def _sorting(step: Step, stream: Stream) -> Result:
     return _by_timers(step, stream, keyed.sorting(stream)) if _decided(stream) else None
 
 
+def _pattern(step: Step, stream: Stream) -> Result:
+    if not _decided(stream):
+        return None
+    made = _by_timers(step, stream, patterns.matches(stream, step["pattern"]))
+    return made.but(siblings=True)
+
+
 def _delaying(step: Step, stream: Stream) -> Result:
     if not _decided(stream):
         return None
@@ -458,6 +466,7 @@ _STEPS: dict[str, Callable[..., Result]] = {
     "totals": _totals,
     "audit": _audit,
     "sorting": _sorting,
+    "pattern": _pattern,
     "delaying": _delaying,
     "window": _window,
     "connect": _connect,
