@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from scurry.automaton.compiler import CompiledPattern
+from scurry.automaton.indifference import decisive_conditions
 from scurry.automaton.matches import Link, MatchQueue, Partial, by_step
 from scurry.automaton.skip_strategy import EventId
 from scurry.automaton.states import Action, Kind, State, Transition
@@ -82,6 +83,18 @@ class Automaton:
         self._states = pattern.states
         self._skip = pattern.skip
         self._keep_timed_out = keep_timed_out
+        self._decisive = decisive_conditions(pattern)
+
+    def is_indifferent(self, value: Any) -> bool:
+        """Whether an event changes nothing, whatever partial matches there are."""
+        if self._decisive is None:
+            return False
+        turn = _Turn(value, 0, _no_clock)
+        try:
+            return not any(condition.test(turn) for condition in self._decisive)
+        except Exception:
+            # whether anybody asks that condition depends on the partial matches
+            return False
 
     def begin(self) -> MatchState:
         """The state before any event."""
@@ -231,6 +244,10 @@ class Automaton:
             queue.discard(
                 [one for one in queue if one.start and self._skip.drops(one.start, bound)]
             )
+
+
+def _no_clock() -> int:
+    raise AssertionError("conditions of the event alone know no clock")
 
 
 def _values(one: Partial) -> Match:

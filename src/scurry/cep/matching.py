@@ -63,8 +63,8 @@ class MatchFunction(KeyedProcessFunction):
     def open(self, runtime_context: RuntimeContext) -> None:
         compiled = compile_pattern(self._pattern)
         self._identity = identity_of(compiled)
-        told = isinstance(self._function, TimedOutPartialMatchHandler)
-        self._automaton = Automaton(compiled, keep_timed_out=told)
+        self._tells = isinstance(self._function, TimedOutPartialMatchHandler)
+        self._automaton = Automaton(compiled, keep_timed_out=self._tells)
         self._start = self._automaton.begin()
         #: by what events of one timestamp are sorted
         self._order = None if self._comparator is None else _sort_key(self._comparator)
@@ -84,6 +84,8 @@ class MatchFunction(KeyedProcessFunction):
         if self._event_time:
             yield from self._keep(value, ctx)
             return
+        if self._automaton.is_indifferent(value):
+            return
         now = timers.current_processing_time()
         if self._order is not None:
             self._wait(now, value)
@@ -100,9 +102,11 @@ class MatchFunction(KeyedProcessFunction):
                 "assign_timestamps_and_watermarks on the stream, or in_processing_time() on the "
                 "pattern stream."
             )
-        if timestamp > ctx.timer_service().current_watermark():
-            self._wait(timestamp, value)
-            ctx.timer_service().register_event_time_timer(timestamp)
+        timers = ctx.timer_service()
+        if timestamp > timers.current_watermark():
+            if not self._automaton.is_indifferent(value):
+                self._wait(timestamp, value)
+                timers.register_event_time_timer(timestamp)
         elif self._late is not None:
             yield self._late, value
         else:
@@ -123,17 +127,18 @@ class MatchFunction(KeyedProcessFunction):
 
     def _run(self, time: int, events: Iterable[Any], ctx: Any) -> Iterator[Any]:
         """Have ``time`` come, and then ``events``."""
-        before = state = self._held()
-        step = self._automaton.advance(state, time)
-        yield from self._told(step, time, ctx)
+        before = self._held()
+        step = self._automaton.advance(before, time)
+        if step.matches or step.timed_out:
+            yield from self._told(step, time, ctx)
         clock = ctx.timer_service().current_processing_time
         for value in events:
             step = self._automaton.process(step.state, value, time, clock)
-            yield from self._told(step, time, ctx)
-        state = step.state
-        if state is not before:
-            self._set_timers(before, state, ctx.timer_service())
-            self._store(state)
+            if step.matches:
+                yield from self._told(step, time, ctx)
+        if step.state is not before:
+            self._set_timers(before, step.state, ctx.timer_service())
+            self._store(step.state)
 
     # --- state
 
@@ -174,7 +179,8 @@ class MatchFunction(KeyedProcessFunction):
         for match in step.matches:
             context = _Context(ctx, time if self._event_time else None)
             yield from self._function.process_match(_owned(match), context) or ()
-        if isinstance(self._function, TimedOutPartialMatchHandler):
+        if self._tells:
+            assert isinstance(self._function, TimedOutPartialMatchHandler)
             for timed_out in step.timed_out:
                 context = _Context(ctx, timed_out.at)
                 told = self._function.process_timed_out_match(_owned(timed_out.match), context)
