@@ -45,6 +45,13 @@ PROGRAMS: dict[str, list[Step]] = {
                             "partitions": [[(0, 3 * n, n) for n in range(8)]]}),
         Step("table_join", (0, 0), {"between": (0, 5), "shape": "tuple", "time": "left"}),
     ],
+    # reduced values have the type of their input, which nobody had declared for them
+    "a table of reduced values of a declared type": [
+        Step("source", (), {"kind": "collection", "shape": "typed row", "strategy": ("bounded", 0),
+                            "partitions": [[(0, 0, 0), (0, 1, 1), (1, 2, 2)]]}),
+        Step("reduce", (0,), {"key": "int", "parallelism": None}),
+        Step("select", (1,), {"add": 0, "without": 0, "shape": "tuple", "timed": True}),
+    ],
 }  # fmt: skip
 RUNS = [Run(), Run(cuts=(1,)), Run(parallelism=2, cuts=(1, 2))]
 

@@ -16,8 +16,10 @@ from scurry.common.types import Row, RowKind
 from scurry.connectors.tables.external_values import row_converter
 from scurry.datastream.plain_stream import DataStream
 from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
+from scurry.functions.adapters import map_function
 from scurry.plan.node import Node as PlanNode
 from scurry.plan.node import schema_of as stream_schema
+from scurry.plan.nodes import Map
 from scurry.plan.relational import StreamColumns
 from scurry.planner.catalog import ScanRequest
 from scurry.planner.time_attributes import as_rowtime, is_rowtime
@@ -251,6 +253,23 @@ def _projected(
     """The columns of a request, made of a stream's elements."""
     schema = pa.schema([(one.name, one.type.arrow_type()) for one in request.columns])
     picked = tuple(places.get(column.name) for column in request.columns)
+    source = node if node.schema is not None else _checked(node)
     return StreamColumns(
-        name="DataStream to table", inputs=(node,), columns=schema, mode=mode, places=picked
+        name="DataStream to table", inputs=(source,), columns=schema, mode=mode, places=picked
     )
+
+
+def _checked(node: PlanNode) -> PlanNode:
+    """The elements of a step that hands its input's type on, held to it: what a reduce function
+    returns, for instance, nobody has checked."""
+    return Map(
+        name="check the type",
+        inputs=(node,),
+        function=map_function(_same),
+        type_info=node.type_info,
+        declared=True,
+    )
+
+
+def _same(value: Any) -> Any:
+    return value
