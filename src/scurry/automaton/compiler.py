@@ -126,6 +126,7 @@ class _Compiler:
     def _stop(self, condition: Condition, name: str) -> State:
         if name not in self._stops:
             self._stops[name] = self._made(name, Kind.STOP)
+            self._stops[name].take(self._stops[name], condition)
         return self._stops[name]
 
     def _narrow(self, pattern: Pattern) -> None:
@@ -142,8 +143,8 @@ class _Compiler:
         while (before := place.current.get_previous()) is not None:
             consuming = place.current.get_quantifier().consuming
             if consuming is _NOT_FOLLOW:
-                if sink.kind is Kind.FINAL:
-                    sink = self._pending(sink)
+                if sink.kind is Kind.FINAL and _windows(self.pattern):
+                    sink = self._pending()
             elif consuming is _NOT_NEXT:
                 sink = self._not_next(sink)
             else:
@@ -152,7 +153,7 @@ class _Compiler:
             self._narrow(before)
         return sink
 
-    def _pending(self, sink: State) -> State:
+    def _pending(self) -> State:
         """A last step that must not occur before the time is over."""
         denied = self._taken(self._place.current)
         waiting = self._state(Kind.PENDING)
@@ -193,7 +194,7 @@ class _Compiler:
     def _single(self, sink: State) -> State:
         current = self._place.current
         return self._singleton(
-            sink, sink, self._taken(current), self._ignored(current), self._is_optional(current)
+            sink, sink, self._taken(current), self._ignored(current), current.get_quantifier().optional
         )
 
     def _singleton(
@@ -213,11 +214,11 @@ class _Compiler:
         # once an event is taken, what must not occur before an optional step does not matter
         sink = self._without_nots(sink)
         state.take(sink, taken)
-        if optional and not self._heads(current):
+        if optional:
             assert onward is not None
             self._proceed(state, onward)
         if ignored is not None:
-            if optional:
+            if optional or self._heads_optional_group(current):
                 waiting = self._state(looped=looped)
                 waiting.take(sink, taken)
                 waiting.ignore(waiting, ignored)
@@ -256,7 +257,7 @@ class _Compiler:
             self._add_stops_of_loop(last)
         self._set_first(True)
         outer = self._ignored(current)
-        return self._singleton(last, onward, taken, outer, self._is_optional(current))
+        return self._singleton(last, onward, taken, outer, current.get_quantifier().optional)
 
     def _looping(self, sink: State) -> State:
         """A state that takes events again and again, or proceeds to ``sink``."""
@@ -326,12 +327,12 @@ class _Compiler:
         group = self._place.group
         return group is None or self._first.get(group, True)
 
-    def _is_optional(self, pattern: Pattern) -> bool:
-        if self._heads(pattern):
-            group = self._place.group
-            assert group is not None
-            return self._is_first() and group.get_quantifier().optional
-        return pattern.get_quantifier().optional
+    def _heads_optional_group(self, pattern: Pattern) -> bool:
+        """Whether it is the first step of a group that may be missing, in its first round."""
+        group = self._place.group
+        if group is None or not self._heads(pattern):
+            return False
+        return self._is_first() and group.get_quantifier().optional
 
     # --- what must not occur
 
