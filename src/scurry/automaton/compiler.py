@@ -69,6 +69,7 @@ class _Compiler:
         sink = self._middle(self._made(END, Kind.FINAL))
         start = self._converted(sink)
         start.start = True
+        self._check_windows()
         return CompiledPattern(tuple(self.states), start, self.window, skip, tuple(self.steps))
 
     # --- what patterns are refused
@@ -88,6 +89,15 @@ class _Compiler:
                 "Say with within(...) how long no such event may come."
             )
 
+    def _check_windows(self) -> None:
+        longest = max((state.window or 0 for state in self.states), default=0)
+        if 0 < self.window < longest:
+            raise MalformedPatternError(
+                "The window length between the previous and current event cannot be larger than "
+                "the window length between the first and last event for a Pattern: "
+                f"{longest} ms are more than {self.window} ms."
+            )
+
     def _check_names(self, pattern: Pattern | None, names: set[str]) -> None:
         chain: list[Pattern] = []
         while pattern is not None:
@@ -95,6 +105,11 @@ class _Compiler:
             pattern = pattern.get_previous()
         for step in reversed(chain):
             if isinstance(step, GroupPattern):
+                if step.get_quantifier().kind == "looping" and _may_be_empty(step.group):
+                    raise MalformedPatternError(
+                        "A group that loops needs a step that is not optional, or it could go "
+                        "round for ever without an event."
+                    )
                 self._check_names(step.group, names)
                 continue
             name = step.get_name()
@@ -194,7 +209,11 @@ class _Compiler:
     def _single(self, sink: State) -> State:
         current = self._place.current
         return self._singleton(
-            sink, sink, self._taken(current), self._ignored(current), current.get_quantifier().optional
+            sink,
+            sink,
+            self._taken(current),
+            self._ignored(current),
+            current.get_quantifier().optional,
         )
 
     def _singleton(
@@ -437,6 +456,19 @@ def _add(state: State, condition: Condition) -> None:
     """Have all ways out of a state ask for ``condition``, too."""
     for way in state.transitions:
         way.condition = And(way.condition, condition)
+
+
+def _may_be_empty(pattern: Pattern | None) -> bool:
+    """Whether a chain has no step that takes an event in any case."""
+    while pattern is not None:
+        quantifier = pattern.get_quantifier()
+        empty = quantifier.optional or quantifier.consuming in (_NOT_NEXT, _NOT_FOLLOW)
+        if isinstance(pattern, GroupPattern):
+            empty = empty or _may_be_empty(pattern.group)
+        if not empty:
+            return False
+        pattern = pattern.get_previous()
+    return True
 
 
 def _windows(pattern: Pattern | None) -> bool:
