@@ -314,7 +314,7 @@ class _Compiler:
         self, group: GroupPattern, sink: State, onward: State | None, optional: bool
     ) -> State:
         outside = self._place
-        self._place = _Place(group.group, None, group)
+        self._place = _Place(group.group, outside.following, group)
         self._narrow(group.group)
         head = self._converted(self._middle(sink))
         if optional:
@@ -326,7 +326,7 @@ class _Compiler:
     def _looping_group(self, group: GroupPattern, sink: State) -> State:
         outside = self._place
         end_of_round = self._state()
-        self._place = _Place(group.group, None, group)
+        self._place = _Place(group.group, outside.following, group)
         self._narrow(group.group)
         head = self._converted(self._middle(end_of_round))
         head.proceed(sink, ALWAYS)
