@@ -69,6 +69,7 @@ class _Compiler:
         sink = self._middle(self._made(END, Kind.FINAL))
         start = self._converted(sink)
         start.start = True
+        self._check_windows()
         return CompiledPattern(tuple(self.states), start, self.window, skip, tuple(self.steps))
 
     # --- what patterns are refused
@@ -88,6 +89,15 @@ class _Compiler:
                 "Say with within(...) how long no such event may come."
             )
 
+    def _check_windows(self) -> None:
+        longest = max((state.window or 0 for state in self.states), default=0)
+        if 0 < self.window < longest:
+            raise MalformedPatternError(
+                "The window length between the previous and current event cannot be larger than "
+                "the window length between the first and last event for a Pattern: "
+                f"{longest} ms are more than {self.window} ms."
+            )
+
     def _check_names(self, pattern: Pattern | None, names: set[str]) -> None:
         chain: list[Pattern] = []
         while pattern is not None:
@@ -95,6 +105,11 @@ class _Compiler:
             pattern = pattern.get_previous()
         for step in reversed(chain):
             if isinstance(step, GroupPattern):
+                if step.get_quantifier().kind == "looping" and _may_be_empty(step.group):
+                    raise MalformedPatternError(
+                        "A group that loops needs a step that is not optional, or it could go "
+                        "round for ever without an event."
+                    )
                 self._check_names(step.group, names)
                 continue
             name = step.get_name()
@@ -126,6 +141,7 @@ class _Compiler:
     def _stop(self, condition: Condition, name: str) -> State:
         if name not in self._stops:
             self._stops[name] = self._made(name, Kind.STOP)
+            self._stops[name].take(self._stops[name], condition)
         return self._stops[name]
 
     def _narrow(self, pattern: Pattern) -> None:
@@ -142,8 +158,8 @@ class _Compiler:
         while (before := place.current.get_previous()) is not None:
             consuming = place.current.get_quantifier().consuming
             if consuming is _NOT_FOLLOW:
-                if sink.kind is Kind.FINAL:
-                    sink = self._pending(sink)
+                if sink.kind is Kind.FINAL and _windows(self.pattern):
+                    sink = self._pending()
             elif consuming is _NOT_NEXT:
                 sink = self._not_next(sink)
             else:
@@ -152,7 +168,7 @@ class _Compiler:
             self._narrow(before)
         return sink
 
-    def _pending(self, sink: State) -> State:
+    def _pending(self) -> State:
         """A last step that must not occur before the time is over."""
         denied = self._taken(self._place.current)
         waiting = self._state(Kind.PENDING)
@@ -193,7 +209,11 @@ class _Compiler:
     def _single(self, sink: State) -> State:
         current = self._place.current
         return self._singleton(
-            sink, sink, self._taken(current), self._ignored(current), self._is_optional(current)
+            sink,
+            sink,
+            self._taken(current),
+            self._ignored(current),
+            current.get_quantifier().optional,
         )
 
     def _singleton(
@@ -213,11 +233,11 @@ class _Compiler:
         # once an event is taken, what must not occur before an optional step does not matter
         sink = self._without_nots(sink)
         state.take(sink, taken)
-        if optional and not self._heads(current):
+        if optional:
             assert onward is not None
             self._proceed(state, onward)
         if ignored is not None:
-            if optional:
+            if optional or self._heads_optional_group(current):
                 waiting = self._state(looped=looped)
                 waiting.take(sink, taken)
                 waiting.ignore(waiting, ignored)
@@ -256,7 +276,7 @@ class _Compiler:
             self._add_stops_of_loop(last)
         self._set_first(True)
         outer = self._ignored(current)
-        return self._singleton(last, onward, taken, outer, self._is_optional(current))
+        return self._singleton(last, onward, taken, outer, current.get_quantifier().optional)
 
     def _looping(self, sink: State) -> State:
         """A state that takes events again and again, or proceeds to ``sink``."""
@@ -294,7 +314,7 @@ class _Compiler:
         self, group: GroupPattern, sink: State, onward: State | None, optional: bool
     ) -> State:
         outside = self._place
-        self._place = _Place(group.group, None, group)
+        self._place = _Place(group.group, outside.following, group)
         self._narrow(group.group)
         head = self._converted(self._middle(sink))
         if optional:
@@ -306,7 +326,7 @@ class _Compiler:
     def _looping_group(self, group: GroupPattern, sink: State) -> State:
         outside = self._place
         end_of_round = self._state()
-        self._place = _Place(group.group, None, group)
+        self._place = _Place(group.group, outside.following, group)
         self._narrow(group.group)
         head = self._converted(self._middle(end_of_round))
         head.proceed(sink, ALWAYS)
@@ -326,12 +346,12 @@ class _Compiler:
         group = self._place.group
         return group is None or self._first.get(group, True)
 
-    def _is_optional(self, pattern: Pattern) -> bool:
-        if self._heads(pattern):
-            group = self._place.group
-            assert group is not None
-            return self._is_first() and group.get_quantifier().optional
-        return pattern.get_quantifier().optional
+    def _heads_optional_group(self, pattern: Pattern) -> bool:
+        """Whether it is the first step of a group that may be missing, in its first round."""
+        group = self._place.group
+        if group is None or not self._heads(pattern):
+            return False
+        return self._is_first() and group.get_quantifier().optional
 
     # --- what must not occur
 
@@ -436,6 +456,19 @@ def _add(state: State, condition: Condition) -> None:
     """Have all ways out of a state ask for ``condition``, too."""
     for way in state.transitions:
         way.condition = And(way.condition, condition)
+
+
+def _may_be_empty(pattern: Pattern | None) -> bool:
+    """Whether a chain has no step that takes an event in any case."""
+    while pattern is not None:
+        quantifier = pattern.get_quantifier()
+        empty = quantifier.optional or quantifier.consuming in (_NOT_NEXT, _NOT_FOLLOW)
+        if isinstance(pattern, GroupPattern):
+            empty = empty or _may_be_empty(pattern.group)
+        if not empty:
+            return False
+        pattern = pattern.get_previous()
+    return True
 
 
 def _windows(pattern: Pattern | None) -> bool:
