@@ -388,11 +388,16 @@ class JobDirectory:
             last = self.generation.first - 1
         if last < 0:
             return None
-        place = self.home.epoch(last)
+        return self.epoch_of(self.generation, last)
+
+    def epoch_of(self, generation: Generation, batch: int) -> Epoch:
+        """The epoch after micro-batch ``batch``, which was committed in ``generation``, or came
+        just before it."""
+        place = self.home_of(generation).epoch(batch)
         if not place.exists():
             raise StateError(
                 f"The checkpoint in {self.root} is damaged: Spark committed micro-batch "
-                f"{last}, but {place.name} is missing from {place.parent}."
+                f"{batch}, but {place.name} is missing from {place.parent}."
             )
         return _read_epoch(place)
 

@@ -142,7 +142,7 @@ class TimerQueue:
         rows = list(islice(self._store.scan(self.name, self._resume), self._block))
         self._resume = rows[-1][0] + b"\x00" if len(rows) == self._block else None
         self._block = min(4 * self._block, _LARGEST_BLOCK)
-        self._ahead.extend((_place_of(row), decode_key(record)) for row, record in reversed(rows))
+        self._ahead.extend((timer_of(row), decode_key(record)) for row, record in reversed(rows))
         self._on_read([key for _, key in self._ahead])
 
     @in_groups
@@ -170,7 +170,7 @@ class TimerQueue:
 
     def pending(self) -> list[tuple[int, Any]]:
         """All timers in order, for tests and for showing state."""
-        found = {_place_of(row): decode_key(record) for row, record in self._store.scan(self.name)}
+        found = {timer_of(row): decode_key(record) for row, record in self._store.scan(self.name)}
         for place in self._gone:
             found.pop(place, None)
         found.update(self._set)
@@ -205,5 +205,6 @@ def _row(place: Place) -> bytes:
     return (place[0] + _BIAS).to_bytes(8, "big") + place[1]
 
 
-def _place_of(row: bytes) -> Place:
+def timer_of(row: bytes) -> Place:
+    """The time of a stored timer, and where its key lives."""
     return int.from_bytes(row[:8], "big") - _BIAS, row[8:]

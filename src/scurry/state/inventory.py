@@ -14,7 +14,7 @@ import msgspec
 
 from scurry.state.layout import StateLayout
 
-OPERATOR_STATE = "operator state"
+OPERATOR_STATE, BROADCAST_STATE = "operator state", "broadcast state"
 #: Words for the tables that operators keep for themselves, by how their names begin.
 _OWN_TABLES = {
     "#event-timers": "timers of event time",
@@ -72,7 +72,7 @@ def uid_of_table(table: str) -> str:
 def described(table: str, kind: str) -> dict[str, str]:
     """The state behind the table ``table`` of an operator, in words: name and kind."""
     if table.startswith(_BROADCAST):
-        return {table.removeprefix(_BROADCAST): "broadcast state"}
+        return {table.removeprefix(_BROADCAST): BROADCAST_STATE}
     for beginning, words in _OWN_TABLES.items():
         if table.startswith(beginning):
             return {words: ""}

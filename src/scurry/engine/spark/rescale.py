@@ -25,14 +25,13 @@ from scurry.checkpoint.manifest import Generation
 from scurry.common.fault_points import fault_point
 from scurry.engine.spark.local_stores import delete_stores
 from scurry.engine.spark.payload import JobPayload
-from scurry.engine.spark.routes import route_values
 from scurry.engine.spark.session import query_session
+from scurry.engine.spark.stored_journals import StoredStage, slots_by_route
 from scurry.engine.standing import carry_over
-from scurry.runtime.report import decode_report
 from scurry.runtime.rescaling import deal_for, redeal
 from scurry.runtime.specs import JobSpec
 from scurry.state.codecs.schemas import Renumbering
-from scurry.state.journal import Head, decode_head
+from scurry.state.journal import Head
 from scurry.state.rescaling import Deal, Gathered, Place, Splitter
 from scurry.state.slot_records import large_groups
 
@@ -80,8 +79,8 @@ def _deal_out_state(
     own.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", _ENTRIES_AT_ONCE)
     deal = deal_for(job)
     old, new = directory.home_of(before), directory.home_of(made)
-    slots = {route: slot for slot, route in enumerate(route_values(before.parallelism))}
-    stages = [_OldStage(own, str(old.spark), number, slots) for number in range(before.stages)]
+    slots = slots_by_route(before.parallelism)
+    stages = [StoredStage(own, str(old.spark), number, slots) for number in range(before.stages)]
     heads = {place: head for stage in stages for place, head in stage.heads.items()}
 
     def split(renumbering: Mapping[Place, Renumbering]) -> dict[Place, Gathered]:
@@ -93,29 +92,6 @@ def _deal_out_state(
 
     for place, start in redeal(heads, split, deal, before.operators).items():
         InitialState(new.initial_state_of(*place)).write_start(start)
-
-
-class _OldStage:
-    """The journals of a stage, as Spark's state of the operator ``operator`` has them."""
-
-    def __init__(
-        self, session: SparkSession, checkpoint: str, operator: int, slots: Mapping[int, int]
-    ) -> None:
-        found = {
-            slots[row.key.slot]: decode_head(bytes(row.value.content))
-            for row in _state(session, checkpoint, operator, "head").collect()
-        }
-        self.number: int = decode_report(next(iter(found.values())).notes)["stage"]
-        self.heads = {Place(self.number, slot): head for slot, head in found.items()}
-        self.log = _state(session, checkpoint, operator, "log").selectExpr(
-            "key.slot as route", "user_map_key.seq as seq", "user_map_value.content as content"
-        )
-
-
-def _state(session: SparkSession, checkpoint: str, operator: int, variable: str) -> DataFrame:
-    """What a state variable of a stage held after the last committed micro-batch."""
-    reader = session.read.format("statestore").option("stateVarName", variable)
-    return reader.option("operatorId", operator).load(checkpoint)
 
 
 def _split(

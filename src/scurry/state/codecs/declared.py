@@ -8,6 +8,7 @@ fields with defaults, lose fields, and turn whole numbers into floats.
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -119,10 +120,12 @@ def _container(kind: str, inner: list[Any]) -> Any:
     return tuple[tuple(optional)]  # type: ignore[misc]
 
 
-def decoders_of(schema: Schema) -> tuple[Any, Any] | None:
+def decoders_of(
+    schema: Schema, class_of: Callable[[Schema], Any] | None = None
+) -> tuple[Any, Any] | None:
     """Decoders of one value and of a list of values of a type declared earlier, if all of its
-    classes are still there."""
-    annotation = _annotation_of_schema(schema)
+    classes are still there; ``class_of`` gives others for them."""
+    annotation = _annotation_of_schema(schema, class_of or _class_of_schema)
     if annotation is None:
         return None
     try:
@@ -132,15 +135,33 @@ def decoders_of(schema: Schema) -> tuple[Any, Any] | None:
         return None
 
 
-def _annotation_of_schema(schema: Schema) -> Any:
+def plain_decoders(schema: Schema) -> tuple[Any, Any] | None:
+    """Like :func:`decoders_of`, without the program: instances of its classes become those of
+    classes made up here, with the same fields."""
+    return decoders_of(schema, _made_up)
+
+
+def _class_of_schema(schema: Schema) -> Any:
+    module, _, qualname = schema["class"].partition(":")
+    return find_class(module, qualname)
+
+
+def _made_up(schema: Schema) -> Any:
+    fields = []
+    for name, kind, _ in schema["fields"]:
+        found = _annotation_of_schema(kind, _made_up)
+        fields.append((name, Any if found is None else found | None, None))
+    return msgspec.defstruct(schema["class"].rpartition(".")[2].rpartition(":")[2], fields)
+
+
+def _annotation_of_schema(schema: Schema, class_of: Callable[[Schema], Any]) -> Any:
     if isinstance(schema, str):
         return SCALAR_TYPES.get(schema) or _OTHERS.get(schema)
     kind = type_kind(schema)
     if kind == "class":
-        module, _, qualname = schema["class"].partition(":")
-        return find_class(module, qualname)
+        return class_of(schema)
     if kind not in ("list", "map", "tuple"):
         return None
     parts = schema[kind] if isinstance(schema[kind], list) else [schema[kind]]
-    inner = [_annotation_of_schema(part) for part in parts]
+    inner = [_annotation_of_schema(part, class_of) for part in parts]
     return None if None in inner else _container(kind, inner)

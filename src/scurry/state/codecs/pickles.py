@@ -201,15 +201,20 @@ class _Gone:
 
 
 class _PlainUnpickler(pickle.Unpickler):
+    def __init__(self, file: io.BytesIO, fields: type[dict[str, Any]]) -> None:
+        super().__init__(file)
+        self._fields = fields
+
     def find_class(self, module: str, name: str) -> Any:
         if module == __name__ and name == "rebuild":
-            return lambda cls, names, values: dict(zip(names, values, strict=True))
+            return lambda cls, names, values: self._fields(zip(names, values, strict=True))
         if module == known_class.__module__ and name == known_class.__name__:
             return lambda module, qualname: find_known(module, qualname) or _Gone
         found = find_class(module, name)
         return _Gone if found is None else found
 
 
-def loads_plain(data: bytes | memoryview) -> Any:
-    """A pickle's value with dataclasses as dicts of their fields, for migrations."""
-    return _PlainUnpickler(io.BytesIO(data)).load()
+def loads_plain(data: bytes | memoryview, fields: type[dict[str, Any]] = dict) -> Any:
+    """A pickle's value with dataclasses as dicts of their fields, of the class ``fields``; for
+    migrations, and for who reads state without the program."""
+    return _PlainUnpickler(io.BytesIO(data), fields).load()

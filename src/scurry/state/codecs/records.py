@@ -38,7 +38,7 @@ from scurry.state.codecs.encoding import decode as decode_one
 from scurry.state.codecs.exactness import exactness
 from scurry.state.codecs.pickles import dumps, loads_plain
 
-_SCALARS, _PICKLE, _TYPED, _LATER_SCALARS = 1, 2, 3, 5
+_SCALARS, PICKLE, _TYPED, _LATER_SCALARS = 1, 2, 3, 5
 STAMPED, MANY_STAMPS = 0xF1, 0xF2
 _BIAS = 1 << 63
 _encode = msgspec.msgpack.Encoder().encode
@@ -234,7 +234,7 @@ class RecordCodec:
             data = dumps(value, self.seen)
         except Exception as failure:
             raise self._in_state(unstorable(value, failure)) from failure
-        return bytes([_PICKLE]) + self._tag + _with_length(_pack_head(head)) + data
+        return bytes([PICKLE]) + self._tag + _with_length(_pack_head(head)) + data
 
     def _conforming(self, head: tuple[Any, ...], value: Any) -> Any:
         if value is None:
@@ -309,7 +309,7 @@ class RecordCodec:
         elif form == _LATER_SCALARS:
             value = _decode(memoryview(record)[3:])[-1]
             version = int.from_bytes(record[1:3], "big")
-        elif form in (_PICKLE, _TYPED):
+        elif form in (PICKLE, _TYPED):
             return self._read_long(form, record, many)
         else:
             raise self._in_state(unknown_format(record[:1]))
@@ -329,9 +329,9 @@ class RecordCodec:
         old = None if version == self.version else self._older.get(version)
         try:
             if old is not None and old.migrate is not None:
-                plain = loads_plain(data) if form == _PICKLE else _decode(data)
+                plain = loads_plain(data) if form == PICKLE else _decode(data)
                 return self._migrated(plain, old.migrate, many)
-            if form == _PICKLE:
+            if form == PICKLE:
                 return pickle.loads(data)
             decoder = (old.many if many else old.one) if old else None
             if decoder is None and self._declared is not None:

@@ -41,6 +41,8 @@ class SchemaRow(msgspec.Struct, array_like=True):
 
 
 _rows = msgspec.msgpack.Decoder(SchemaRow)
+#: What is written down about a state, of the bytes in the table.
+decode_row = _rows.decode
 _encode = msgspec.msgpack.Encoder().encode
 
 

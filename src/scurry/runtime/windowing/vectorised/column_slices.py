@@ -157,7 +157,7 @@ class ColumnSlices(CodedKeys, SliceIndex):
         parts = self._fresh.setdefault(start, [])
         parts.append(part)
         if len(parts) > _MANY:
-            self._fresh[start] = [_whole(parts)]
+            self._fresh[start] = [whole_part(parts)]
 
     def parts(self, starts: Iterable[int]) -> list[Part]:
         """The rows of several slices."""
@@ -176,10 +176,10 @@ class ColumnSlices(CodedKeys, SliceIndex):
         yield from self._deletions()
         epoch = self._slot.epoch.to_bytes(8, "big")
         for start, parts in self._fresh.items():
-            whole = _whole(parts)
+            whole = whole_part(parts)
             records, rows = self._sizes.get(start, (0, 0))
             if records >= _MANY:
-                everything = _whole([*self._held[start], whole])
+                everything = whole_part([*self._held[start], whole])
                 if rows + len(whole.codes) > 2 * len(everything.codes):
                     for address, _ in self._records(start):
                         yield self.name, address, None
@@ -197,7 +197,7 @@ class ColumnSlices(CodedKeys, SliceIndex):
             held = self._held.setdefault(start, [])
             held += parts
             if len(held) > _MANY:
-                self._held[start] = [_whole(held)]
+                self._held[start] = [whole_part(held)]
             self._stored.add(start)
         self._fresh.clear()
         self._tidy(sum(len(part.codes) for parts in self._held.values() for part in parts))
@@ -215,7 +215,7 @@ class ColumnSlices(CodedKeys, SliceIndex):
                 slices[start] = [Part(translate(part.codes), part.columns) for part in parts]
 
 
-def _whole(parts: list[Part]) -> Part:
+def whole_part(parts: list[Part]) -> Part:
     """Parts combined into one."""
     if len(parts) == 1:
         return parts[0]

@@ -1,0 +1,83 @@
+"""Journals as Spark's state stores have them, read without the query that wrote them.
+
+Each stage of a job is one operator of Spark's query, with two variables in its state: the heads of
+its slots' journals and their entries. Both are read as of the last committed micro-batch, with
+Spark's own reader of state stores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from pyspark.sql import DataFrame, SparkSession
+
+from scurry.checkpoint.at_rest import CheckpointAtRest
+from scurry.checkpoint.log_files import LogFiles
+from scurry.engine.spark.routes import route_values
+from scurry.engine.spark.session import obtain_session, query_session
+from scurry.runtime.report import decode_report
+from scurry.state.journal import Head, decode_head
+from scurry.state.rescaling import Place
+from scurry.state.stored_tables import StoredJournal
+
+
+class StoredStage:
+    """The journals of a stage, as Spark's state of the operator ``operator`` has them; ``slots``
+    gives the slot behind each route."""
+
+    def __init__(
+        self, session: SparkSession, checkpoint: str, operator: int, slots: Mapping[int, int]
+    ) -> None:
+        found = {
+            slots[row.key.slot]: decode_head(bytes(row.value.content))
+            for row in _state(session, checkpoint, operator, "head").collect()
+        }
+        self.number: int = decode_report(next(iter(found.values())).notes)["stage"]
+        self.heads = {Place(self.number, slot): head for slot, head in found.items()}
+        self.log = _state(session, checkpoint, operator, "log").selectExpr(
+            "key.slot as route", "user_map_key.seq as seq", "user_map_value.content as content"
+        )
+
+
+def slots_by_route(parallelism: int) -> dict[int, int]:
+    """The slot behind each value that Spark groups by."""
+    return {route: slot for slot, route in enumerate(route_values(parallelism))}
+
+
+def _state(session: SparkSession, checkpoint: str, operator: int, variable: str) -> DataFrame:
+    """What a state variable of a stage held after the last committed micro-batch."""
+    reader = session.read.format("statestore").option("stateVarName", variable)
+    return reader.option("operatorId", operator).load(checkpoint)
+
+
+def stored_journals(
+    found: CheckpointAtRest, stages: set[int], session: SparkSession | None = None
+) -> dict[Place, StoredJournal]:
+    """The journals of the slots of ``stages``, for reading; large entries are read from their files
+    when they are asked for."""
+    parallelism = found.generation.parallelism
+    own = query_session(session or obtain_session({}), parallelism)
+    slots = slots_by_route(parallelism)
+    made: dict[Place, StoredJournal] = {}
+    for operator in range(found.stages):
+        stage = StoredStage(own, str(found.spark), operator, slots)
+        if stage.number in stages:
+            made.update(_journals(stage, found, slots))
+    return made
+
+
+def _journals(
+    stage: StoredStage, found: CheckpointAtRest, slots: Mapping[int, int]
+) -> Iterator[tuple[Place, StoredJournal]]:
+    kept: dict[Place, dict[int, bytes]] = {place: {} for place in stage.heads}
+    for row in stage.log.collect():
+        kept[Place(stage.number, slots[row.route])][row.seq] = bytes(row.content)
+    for place, head in stage.heads.items():
+        files, entries = LogFiles(found.files.log(*place)), kept[place]
+        yield place, _journal(head, entries, files, found, place)
+
+
+def _journal(
+    head: Head, entries: dict[int, bytes], files: LogFiles, found: CheckpointAtRest, place: Place
+) -> StoredJournal:
+    return StoredJournal(head, lambda seq: files.entry(entries[seq]), found.files.runs(*place))

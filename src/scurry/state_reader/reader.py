@@ -1,0 +1,214 @@
+"""Reading the state of a job as data, without the job."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+
+from scurry.checkpoint.at_rest import CheckpointAtRest, at_rest, located
+from scurry.common.errors import StateError
+from scurry.engine.spark.session import obtain_session
+from scurry.engine.spark.stored_journals import stored_journals
+from scurry.state.inventory import BROADCAST_STATE, OperatorRecord
+from scurry.state_reader import contents
+from scurry.state_reader.columns import Fallback
+from scurry.state_reader.contents import Journals
+from scurry.state_reader.diffs import difference
+from scurry.state_reader.missing import no_such_state, operator_of
+
+_LISTED = pa.schema(
+    [
+        ("uid", pa.string()),
+        ("operator", pa.string()),
+        ("name", pa.string()),
+        ("kind", pa.string()),
+        ("type", pa.string()),
+        ("records", pa.int64()),
+        ("bytes", pa.int64()),
+    ]
+)
+
+
+class SavepointReader:
+    """Reads the states of a savepoint, or of a checkpoint as of its last committed micro-batch.
+
+    The job need not run, and may: a reader shows the same moment for as long as it is open. Spark
+    is needed to open its state stores; the reader takes ``session``, the active one, or makes one.
+    ``fallback`` says what becomes of values that have no type of Arrow in common: texts in
+    ``"json"``, or as Python writes them, ``"repr"``.
+
+    >>> with SavepointReader("savepoints/before-upgrade") as reader:
+    ...     counts = reader.read("count", "count").to_pandas()
+    """
+
+    def __init__(self, location: str, session: Any = None, fallback: Fallback = "json") -> None:
+        if fallback not in ("json", "repr"):
+            raise StateError(f"fallback is 'json' or 'repr', got {fallback!r}.")
+        self._location = str(location)
+        self._session = session
+        self._fallback = fallback
+        self._found: CheckpointAtRest | None = at_rest(self._location)
+        self._journals: dict[int, Journals] = {}
+
+    def __enter__(self) -> SavepointReader:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove what was copied for reading."""
+        self._journals.clear()
+        if self._found is not None:
+            self._found.close()
+
+    def read(self, uid: str, name: str) -> pa.Table:
+        """The state ``name`` of the operator ``uid``: a row for each key, in an order that depends
+        on the keys alone. Of a broadcast state, a row for each of its entries."""
+        record = self._operator(uid)
+        journals = self._journals_of(record)
+        if record.states.get(name) == BROADCAST_STATE:
+            return contents.read_broadcast(journals, uid, name, self._fallback)
+        found = contents.read_state(journals, uid, name, self._fallback)
+        if found is None:
+            broadcast = [each for each, kind in record.states.items() if kind == BROADCAST_STATE]
+            known = [*contents.states_of(journals, uid), *broadcast]
+            raise StateError(no_such_state(record, uid, name, known))
+        return found
+
+    def read_timers(self, uid: str) -> pa.Table:
+        """The timers of the operator ``uid`` that have not fired yet: key, time in milliseconds
+        since 1970, domain (``event`` or ``processing``), and the window that they belong to."""
+        return contents.read_timers(self._journals_of(self._operator(uid)), uid, self._fallback)
+
+    def read_windows(self, uid: str) -> pa.Table:
+        """The windows of the operator ``uid`` that hold something: key, window (start and end in
+        milliseconds since 1970), and the elements, or the value they were combined into."""
+        record = self._operator(uid)
+        journals = self._journals_of(record)
+        assert self._found is not None
+        groups = self._found.max_parallelism
+        return contents.read_windows(journals, uid, record.layout, groups, self._fallback)
+
+    def list_states(self) -> pa.Table:
+        """All states, with kind, type, and how many records and bytes they have."""
+        found = self._found
+        rows = []
+        for uid, record in ({} if found is None else found.epoch.inventory).items():
+            known = contents.states_of(self._journals_of(record), uid) if record.states else {}
+            for name, kind in record.states.items():
+                size = record.sizes.get(name, (None, None))
+                typed = contents.type_in_words(known[name]) if name in known else None
+                rows.append((uid, record.name, name, kind, typed, *size))
+        return _listed(rows)
+
+    def _operator(self, uid: str) -> OperatorRecord:
+        if self._found is None:
+            raise StateError(
+                f"There is no state in {self._location}: the job has committed nothing yet."
+            )
+        return operator_of(self._found.epoch, uid, self._found.root)
+
+    def _journals_of(self, record: OperatorRecord) -> Journals:
+        assert self._found is not None
+        wanted = {stage for stage in record.stages if stage > 0}
+        missing = wanted - self._journals.keys()
+        if missing:
+            found = stored_journals(self._found, missing, self._session)
+            for stage in missing:
+                self._journals[stage] = {p: j for p, j in found.items() if p.stage == stage}
+        return {
+            place: journal for stage in wanted for place, journal in self._journals[stage].items()
+        }
+
+
+def _listed(rows: list[tuple[Any, ...]]) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) or [()] * len(_LISTED)
+    return pa.table(
+        [pa.array(c, f.type) for c, f in zip(columns, _LISTED, strict=True)], schema=_LISTED
+    )
+
+
+def read(
+    location: str,
+    uid: str,
+    name: str,
+    *,
+    session: Any = None,
+    fallback: Fallback = "json",
+) -> pa.Table:
+    """The state ``name`` of the operator ``uid`` in a savepoint or checkpoint, see
+    :meth:`SavepointReader.read`."""
+    with SavepointReader(location, session, fallback) as reader:
+        return reader.read(uid, name)
+
+
+def read_timers(
+    location: str, uid: str, *, session: Any = None, fallback: Fallback = "json"
+) -> pa.Table:
+    """The timers of the operator ``uid`` in a savepoint or checkpoint, see
+    :meth:`SavepointReader.read_timers`."""
+    with SavepointReader(location, session, fallback) as reader:
+        return reader.read_timers(uid)
+
+
+def read_windows(
+    location: str, uid: str, *, session: Any = None, fallback: Fallback = "json"
+) -> pa.Table:
+    """What the windows of the operator ``uid`` hold in a savepoint or checkpoint, see
+    :meth:`SavepointReader.read_windows`."""
+    with SavepointReader(location, session, fallback) as reader:
+        return reader.read_windows(uid)
+
+
+def diff(
+    one: str,
+    other: str,
+    uid: str,
+    name: str,
+    *,
+    session: Any = None,
+    fallback: Fallback = "json",
+) -> pa.Table:
+    """What became of the state ``name`` of the operator ``uid`` from the savepoint or checkpoint
+    ``one`` to ``other``: a row for each key that was ``added``, ``removed`` or ``changed``, with
+    what it had before and has after."""
+    before, after = (
+        read(each, uid, name, session=session, fallback=fallback) for each in (one, other)
+    )
+    return difference(before, after)
+
+
+def list_states(location: str, *, types: bool = False, session: Any = None) -> pa.Table:
+    """All states in a savepoint or checkpoint: uid, name of the operator, name, kind, type, records
+    and bytes.
+
+    Records and bytes are those of the job's own account, and None where it has none. Types lie with
+    the state, so that they are read only if ``types`` asks for them; the rest is read from JSON
+    files, without Spark.
+    """
+    if types:
+        with SavepointReader(location, session) as reader:
+            return reader.list_states()
+    directory = located(location)
+    generation, last = directory.durable()
+    inventory = {} if last < 0 else directory.epoch_of(generation, last).inventory
+    return _listed(
+        [
+            (uid, record.name, name, kind, None, *record.sizes.get(name, (None, None)))
+            for uid, record in inventory.items()
+            for name, kind in record.states.items()
+        ]
+    )
+
+
+def to_data_frame(table: pa.Table, session: Any = None) -> Any:
+    """A table as a DataFrame of Spark: of ``session``, the active one, or a new one."""
+    return (session or obtain_session({})).createDataFrame(table)

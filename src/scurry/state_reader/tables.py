@@ -1,0 +1,99 @@
+"""Rows of a state as a table of Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, chain
+from typing import Any
+
+import pyarrow as pa
+
+from scurry.common.keys import thaw_all
+from scurry.state.codecs.plain import entry_schema, value_schema
+from scurry.state.codecs.schema import Schema
+from scurry.state.codecs.schemas import SchemaRow
+from scurry.state_reader.columns import Column, Fallback, column
+from scurry.state_reader.rows import StateRow
+
+#: What the columns of the times of last writes hold: milliseconds since 1970.
+_TIME = pa.int64()
+
+
+def state_table(rows: list[StateRow], row: SchemaRow, fallback: Fallback) -> pa.Table:
+    """The table of a state, given what was written down about it."""
+    rows = sorted(rows, key=lambda each: each.address)
+    keys = column(thaw_all([each.key for each in rows]), fallback=fallback)
+    declared = value_schema(row, row.versions[-1])
+    times = [each.times for each in rows] if row.ttl else None
+    if row.kind == "MapState":
+        made = _entries(rows, entry_schema(row), declared, times, fallback)
+    elif row.kind == "SetState":
+        made = _elements([each.entries for each in rows], entry_schema(row), times, fallback)
+    elif row.kind in ("ListState", "BagState"):
+        made = _elements([each.values for each in rows], declared, times, fallback)
+    else:
+        made = _single(rows, declared, fallback)
+    return as_table([(keys.values, keys.field("key")), *made])
+
+
+#: Values of a column, and its field.
+Made = tuple[pa.Array, pa.Field]
+
+
+def as_table(columns: Sequence[Made]) -> pa.Table:
+    """The table of some columns."""
+    return pa.table([values for values, _ in columns], schema=pa.schema([f for _, f in columns]))
+
+
+def _single(rows: list[StateRow], schema: Schema, fallback: Fallback) -> list[Made]:
+    values = column([each.values[0] for each in rows], schema, fallback)
+    made = [(values.values, values.field("value"))]
+    if any(each.times for each in rows):
+        times = pa.array([each.times[0] for each in rows], _TIME)
+        made.append((times, pa.field("written", _TIME)))
+    return made
+
+
+def _elements(
+    lists: list[list[Any]],
+    schema: Schema | None,
+    times: list[list[int | None]] | None,
+    fallback: Fallback,
+) -> list[Made]:
+    made = [listed("elements", lists, schema, fallback)]
+    if times is not None:
+        made.append(_nested("written", times, Column(_flat_times(times))))
+    return made
+
+
+def _entries(
+    rows: list[StateRow],
+    key_schema: Schema | None,
+    schema: Schema,
+    times: list[list[int | None]] | None,
+    fallback: Fallback,
+) -> list[Made]:
+    lists = [each.values for each in rows]
+    keys = column(chain.from_iterable(each.entries for each in rows), key_schema, fallback)
+    values = column(chain.from_iterable(lists), schema, fallback)
+    arrays, fields = [keys.values, values.values], [keys.field("key"), values.field("value")]
+    if times is not None:
+        arrays.append(_flat_times(times))
+        fields.append(pa.field("written", _TIME))
+    return [_nested("entries", lists, Column(pa.StructArray.from_arrays(arrays, fields=fields)))]
+
+
+def listed(name: str, lists: list[list[Any]], schema: Schema | None, fallback: Fallback) -> Made:
+    """A column of lists, whose elements have a type in common."""
+    return _nested(name, lists, column(chain.from_iterable(lists), schema, fallback))
+
+
+def _flat_times(times: list[list[int | None]]) -> pa.Array:
+    return pa.array(chain.from_iterable(times), _TIME)
+
+
+def _nested(name: str, lists: Sequence[Sequence[Any]], flat: Column) -> Made:
+    """Values one after the other, cut into lists as long as ``lists``."""
+    offsets = pa.array([0, *accumulate(map(len, lists))], pa.int32())
+    made = pa.ListArray.from_arrays(offsets, flat.values)
+    return made, flat.field(name, made.type)
