@@ -22,7 +22,14 @@ from types import ModuleType
 ROOT = Path(__file__).resolve().parent.parent
 PAGES, NAVIGATION = ROOT / "docs" / "reference" / "api", ROOT / "mkdocs.yml"
 #: The packages that programs import from.
-PACKAGES = ("scurry.cep", "scurry.common", "scurry.datastream", "scurry.metrics", "scurry.testing")
+PACKAGES = (
+    "scurry.cep",
+    "scurry.common",
+    "scurry.datastream",
+    "scurry.metrics",
+    "scurry.state_reader",
+    "scurry.testing",
+)
 #: Modules that offer all they define, and do not say so in ``__all__``.
 WHOLE = (
     "scurry.common.errors",

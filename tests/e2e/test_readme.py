@@ -32,6 +32,7 @@ GROUPS = [
                 "restart",
                 "change-a-program",
                 "savepoints",
+                "read-state",
                 "rescale",
                 "source-and-sink",
                 "errors",

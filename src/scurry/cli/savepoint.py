@@ -90,6 +90,42 @@ def show(path: Path, as_json: bool) -> None:
 
 
 @savepoint.command()
+@click.argument("path")
+@click.argument("uid", required=False)
+@click.argument("name", required=False)
+@click.option("--timers", is_flag=True, help="Print the timers of the operator UID.")
+@click.option("--windows", is_flag=True, help="Print what the windows of the operator UID hold.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    default=100,
+    show_default=True,
+    help="Print at most so many keys; 0 for all.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each key.")
+def read(
+    path: str,
+    uid: str | None,
+    name: str | None,
+    timers: bool,
+    windows: bool,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """Print what the state NAME of the operator UID holds, key by key.
+
+    PATH is a savepoint, or a checkpoint, also of a job that is running. Without UID all states are
+    listed. Values are unpickled: this is refused with a directory of somebody else's.
+    """
+    if [name is not None, timers, windows].count(True) != (uid is not None):
+        raise click.UsageError("Give UID and one of NAME, --timers and --windows, or neither.")
+    from scurry.cli.state_tables import Asked, show
+
+    with _readable():
+        show(Asked(path, uid, name, timers), limit, as_json)
+
+
+@savepoint.command()
 @click.argument("path", type=_PLACE)
 def verify(path: Path) -> None:
     """Compare all files of the savepoint in PATH with their checksums."""
