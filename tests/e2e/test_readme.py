@@ -24,22 +24,19 @@ GROUPS = [
     ["README.md", "docs/tutorial.md", "docs/sql.md"],
     [f"{HOW_TO}spark.md", f"{HOW_TO}dataframes.md"],
     [
-        *(
-            f"{HOW_TO}{name}.md"
-            for name in (
-                "micro-batches",
-                "operating",
-                "restart",
-                "change-a-program",
-                "savepoints",
-                "read-state",
-                "rescale",
-                "source-and-sink",
-                "errors",
-            )
-        ),
-        f"{HOW_TO}async-io.md",
-        f"{HOW_TO}patterns.md",
+        f"{HOW_TO}{name}.md"
+        for name in (
+            "micro-batches",
+            "operating",
+            "restart",
+            "change-a-program",
+            "rescale",
+            "source-and-sink",
+            "errors",
+        )
+    ],
+    [
+        *(f"{HOW_TO}{name}.md" for name in ("savepoints", "read-state", "async-io", "patterns")),
         "docs/concepts/functions.md",
     ],
     [f"{HOW_TO}kafka.md"],
