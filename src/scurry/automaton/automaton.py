@@ -156,8 +156,7 @@ class Automaton:
         if not moved:
             return Step(state, [], [])
         counted = timestamp, event[1] + 1
-        # those of one event come out in the order in which they lie in a queue
-        return self._completed(state, MatchQueue(kept), list(MatchQueue(complete)), counted, [])
+        return self._completed(state, MatchQueue(kept), complete, counted, [])
 
     def _led(self, one: Partial, event: EventId, turn: _Turn) -> list[Partial]:
         """What becomes of a partial match."""
@@ -220,12 +219,12 @@ class Automaton:
     ) -> Step:
         """What comes out, now that ``partial`` are left and ``complete`` are complete. With a
         strategy that skips, a match comes out when none that began before it is left."""
-        if not self._skip.skips:
-            after = MatchState(partial.held(), (), counted)
-            return Step(after, [_values(one) for one in complete], timed_out)
         waiting = MatchQueue.of(state.complete)
         for one in complete:
             waiting.add(one)
+        if not self._skip.skips:
+            after = MatchState(partial.held(), (), counted)
+            return Step(after, [_values(waiting.poll()) for _ in range(len(waiting))], timed_out)
         found: list[Match] = []
         while (match := waiting.first) is not None:
             if (first := partial.first) is not None and match.rank() > first.rank():
