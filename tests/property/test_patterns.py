@@ -80,7 +80,9 @@ class _Drawing:
         ranges = before.repeats and before.least != before.most
         if before.optional or before.greedy or before.how == "not_next":
             return links
-        if before.group and before.repeats:
+        if before.group and (
+            before.repeats or before.group[-1].repeats or before.group[-1].optional
+        ):
             return links
         if before.denies:
             return [*links, "not_followed_by"]
