@@ -56,7 +56,7 @@ class _Drawing:
         for _ in range(self.draw(st.integers(1, most))):
             before = found[-1] if found else None
             found.append(self.step(before, grouped))
-        if grouped and found[-1].denies:
+        while grouped and found[-1].denies:
             found.pop()
         if any(step.denies for step in found):
             # what is denied before steps that may all be missing is looked at too early
