@@ -1,4 +1,4 @@
-"""The automaton finds what the definition of a pattern says, each match once and in its order.
+"""The automaton finds what the definition of a pattern says, each match once and when it is due.
 
 The patterns are such that Flink's behaviour follows from the definition. Left out are a few
 corners in which its automaton, and so ours, does something that no definition would say; they are
@@ -163,8 +163,6 @@ def test_all_matches_are_found_when_they_are_complete(spec: Spec, events: list[E
     for now, wanted in zip(found, expected, strict=True):
         read = [_read(match) for match in now]
         assert sorted(read) == sorted(match.events for match in wanted)
-        starts = [match[0][1] for match in read]
-        assert starts == sorted(starts)
 
 
 @settings(max_examples=100)
