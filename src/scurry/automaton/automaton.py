@@ -111,6 +111,14 @@ class Automaton:
         times += [partial.last + window] if window else []
         return min(times, default=None)
 
+    def _over_at(self, one: Partial, time: int) -> int:
+        """When a partial match was over: the time between two events counts before the whole."""
+        assert one.start is not None
+        window = self._states[one.state].window
+        if window and one.last + window <= time:
+            return one.last + window
+        return one.start[0] + self.pattern.window
+
     def advance(self, state: MatchState, time: int) -> Step:
         """``time`` has come: some matches are complete by that, others are over."""
         over = [one for one in state.partial if (due := self.due(one)) is not None and due <= time]
@@ -122,9 +130,7 @@ class Automaton:
             if self._states[one.state].kind is Kind.PENDING:
                 pending.append(one)
             elif self._keep_timed_out:
-                due = self.due(one)
-                assert due is not None
-                timed_out.append(TimedOut(_values(one), due))
+                timed_out.append(TimedOut(_values(one), self._over_at(one, time)))
         gone = set(map(id, over))
         left = MatchQueue(one for one in state.partial if id(one) not in gone)
         return self._completed(state, left, pending, state.counted, timed_out)

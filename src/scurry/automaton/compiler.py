@@ -60,6 +60,8 @@ class _Compiler:
         skip = self.pattern.get_after_match_skip_strategy()
         self._check(skip)
         self._stops: dict[str, State] = {}
+        #: the names of steps that have a state
+        self._named: set[str] = set()
         #: what a greedy loop proceeds to when its until condition has come true, by state
         self._originals: dict[State, State] = {}
         #: whether the head of a group stands for its first round
@@ -83,7 +85,7 @@ class _Compiler:
                 f"given Pattern: {skip.name!r} is none of {', '.join(sorted(names))}."
             )
         last = self.pattern
-        if last.get_quantifier().consuming is _NOT_FOLLOW and not _windows(last):
+        if last.get_quantifier().consuming is _NOT_FOLLOW and not (_gap(last) or _windows(last)):
             raise MalformedPatternError(
                 "NotFollowedBy is not supported without windowTime as a last part of a Pattern! "
                 "Say with within(...) how long no such event may come."
@@ -128,14 +130,24 @@ class _Compiler:
         self.states.append(state)
         return state
 
-    def _state(self, kind: Kind = Kind.NORMAL, looped: bool = False) -> State:
-        """A state that waits for the current step; ``looped`` if there was one of that before."""
+    def _state(self, kind: Kind = Kind.NORMAL, waits: bool = False) -> State:
+        """A state that waits for the current step; with ``waits`` because an event was passed over,
+        from when on only the time of the whole counts.
+
+        The time between the times of a step holds, as in Flink, for all of its states but the one
+        that is made first, which is that of its last time or of its loop.
+        """
         current = self._place.current
-        state = self._made(current.get_name(), kind)
-        state.window = current.get_window_size(WithinType.PREVIOUS_AND_CURRENT)
+        name = current.get_name()
+        state = self._made(name, kind)
         times = current.get_times()
-        if looped and times is not None and times.window is not None:
+        if times is None:
+            state.window = current.get_window_size(WithinType.PREVIOUS_AND_CURRENT)
+        elif name in self._named:
             state.window = times.window
+        if waits:
+            state.window = None
+        self._named.add(name)
         return state
 
     def _stop(self, condition: Condition, name: str) -> State:
@@ -158,7 +170,7 @@ class _Compiler:
         while (before := place.current.get_previous()) is not None:
             consuming = place.current.get_quantifier().consuming
             if consuming is _NOT_FOLLOW:
-                if sink.kind is Kind.FINAL and _windows(self.pattern):
+                if sink.kind is Kind.FINAL and (_gap(place.current) or _windows(self.pattern)):
                     sink = self._pending()
             elif consuming is _NOT_NEXT:
                 sink = self._not_next(sink)
@@ -223,13 +235,12 @@ class _Compiler:
         taken: Condition,
         ignored: Condition | None,
         optional: bool,
-        looped: bool = False,
     ) -> State:
         """A state that takes one event to ``sink``, or proceeds ``onward`` if it may."""
         current = self._place.current
         if isinstance(current, GroupPattern):
             return self._grouped(current, sink, onward, optional)
-        state = self._state(looped=looped)
+        state = self._state()
         # once an event is taken, what must not occur before an optional step does not matter
         sink = self._without_nots(sink)
         state.take(sink, taken)
@@ -238,7 +249,7 @@ class _Compiler:
             self._proceed(state, onward)
         if ignored is not None:
             if optional or self._heads_optional_group(current):
-                waiting = self._state(looped=looped)
+                waiting = self._state(waits=True)
                 waiting.take(sink, taken)
                 waiting.ignore(waiting, ignored)
                 self._add_stops(waiting)
@@ -269,10 +280,10 @@ class _Compiler:
             _add(onward, Not(taken))
         last = sink
         for _ in range(times.most - times.least):
-            last = self._singleton(last, onward, taken, ignored, True, looped=True)
+            last = self._singleton(last, onward, taken, ignored, True)
             self._add_stops_of_loop(last)
         for _ in range(times.least - 1):
-            last = self._singleton(last, None, taken, ignored, False, looped=True)
+            last = self._singleton(last, None, taken, ignored, False)
             self._add_stops_of_loop(last)
         self._set_first(True)
         outer = self._ignored(current)
@@ -287,7 +298,7 @@ class _Compiler:
         ignored = _until(self._ignored_within(current), until, takes=False)
         taken = _until(self._taken(current), until, takes=True)
         assert taken is not None
-        state = self._state(looped=True)
+        state = self._state()
         if current.get_quantifier().greedy:
             if until is not None:
                 self._originals[sink] = self._copy(sink)
@@ -301,7 +312,7 @@ class _Compiler:
         state.take(state, taken)
         self._add_stops_of_loop(state)
         if ignored is not None:
-            waiting = self._state(looped=True)
+            waiting = self._state(waits=True)
             waiting.take(state, taken)
             waiting.ignore(waiting, ignored)
             state.ignore(waiting, ignored)
@@ -387,7 +398,6 @@ class _Compiler:
 
     def _stripped(self, sink: State, denied: set[str]) -> State:
         made = self._made(sink.step, sink.kind)
-        made.window = sink.window
         for way in sink.transitions:
             target = made if way.target is sink else way.target
             if way.action is Action.PROCEED and target is not made:
@@ -400,7 +410,6 @@ class _Compiler:
 
     def _copy(self, state: State) -> State:
         made = self._made(state.step, state.kind)
-        made.window = state.window
         for way in state.transitions:
             target = made if way.target is state else way.target
             made.add(way.action, target, way.condition)
@@ -471,10 +480,15 @@ def _may_be_empty(pattern: Pattern | None) -> bool:
     return True
 
 
+def _gap(pattern: Pattern) -> bool:
+    """Whether there is a time for the event of a step alone."""
+    return bool(pattern.get_window_size(WithinType.PREVIOUS_AND_CURRENT))
+
+
 def _windows(pattern: Pattern | None) -> bool:
-    """Whether any step of a chain has a time."""
+    """Whether any step of a chain has a time for the whole."""
     while pattern is not None:
-        if any(pattern.get_window_size(kind) is not None for kind in WithinType):
+        if pattern.get_window_size():
             return True
         pattern = pattern.get_previous()
     return False

@@ -121,7 +121,8 @@ def _of_step(step: Step, behind: Step | None, most: int) -> Iterator[list[_Part]
 def _occurrences(step: Step, count: int, behind: Step | None) -> list[_Part]:
     found: list[_Part] = [Slot(step, _LINKS[step.how])]
     for before in range(1, count):
-        denied, denied_next = (), ()
+        denied: tuple[Step, ...] = ()
+        denied_next: tuple[Step, ...] = ()
         if behind is not None and behind.how == "not_followed_by":
             denied = (behind,)
         if behind is not None and behind.how == "not_next" and before >= step.least:

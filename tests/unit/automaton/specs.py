@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from scurry.automaton.automaton import Automaton, Match, MatchState
+from scurry.automaton.automaton import Automaton, Match
 from scurry.automaton.compiler import compile_pattern
 from scurry.automaton.pattern import Pattern
 from scurry.automaton.skip_strategy import AfterMatchSkipStrategy
@@ -141,8 +141,3 @@ def matches_by_event(
         found.append(matches + step.matches)
     found.append([] if end is None else automaton.advance(state, end).matches)
     return found
-
-
-def left_over(state: MatchState) -> int:
-    """How many partial matches there are beside the one that waits for a first event."""
-    return len(state.partial) - 1

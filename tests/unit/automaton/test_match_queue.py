@@ -8,13 +8,9 @@ from hypothesis import strategies as st
 from scurry.automaton.matches import MatchQueue, Partial
 
 starts = st.none() | st.tuples(st.integers(0, 3), st.integers(0, 2))
-#: a start is added; "poll" takes one out, and a number discards what has that state
+#: one with a start is added, one is taken out, or those with a state are discarded
 actions = st.lists(
-    st.one_of(
-        starts.map(lambda start: ("add", start)),
-        st.just(("poll", None)),
-        st.integers(0, 9).map(lambda state: ("discard", state)),
-    ),
+    st.tuples(st.sampled_from(["add", "add", "poll", "discard"]), starts, st.integers(0, 9)),
     max_size=40,
 )
 
@@ -34,19 +30,21 @@ def test_matches_come_out_by_rank(given_starts: list[tuple[int, int] | None]) ->
     assert queue.first is None
 
 
-@given(st.data())
-def test_a_queue_is_a_list_from_which_the_lowest_is_taken(data: st.DataObject) -> None:
+@given(actions)
+def test_a_queue_is_a_list_from_which_the_lowest_is_taken(
+    given_actions: list[tuple[str, tuple[int, int] | None, int]],
+) -> None:
     queue, model = MatchQueue(), list[Partial]()
-    for number, (action, argument) in enumerate(data.draw(actions)):
+    for action, start, state in given_actions:
         # what was held behaves as the queue itself
         other = MatchQueue.of(queue.held())
         if action == "add":
-            one = Partial(number % 10, None, argument, 0)
+            one = Partial(state, None, start, 0)
             for each in (queue, other):
                 each.add(one)
             model.append(one)
         elif action == "discard":
-            gone = [one for one in model if one.state == argument]
+            gone = [one for one in model if one.state == state]
             for each in (queue, other):
                 each.discard(gone)
             model = [one for one in model if one not in gone]

@@ -20,7 +20,9 @@ import re
 import pytest
 from tests.unit.automaton.specs import Event, matches_by_event
 
-from scurry.automaton.pattern import Pattern
+from scurry.automaton.automaton import Automaton
+from scurry.automaton.compiler import compile_pattern
+from scurry.automaton.pattern import Pattern, WithinType
 from scurry.automaton.skip_strategy import AfterMatchSkipStrategy
 
 _STEP = re.compile(r"([a-z|]+)?\)?(\+|\{\d,?\d?\})?([c*])?(\?)?(g)?(u)?$")
@@ -333,3 +335,40 @@ CORNERS: list[tuple[str, str, str, list[str]]] = [
 def test_is_as_odd_as_flink(case: tuple[str, str, str, list[str]]) -> None:
     _, pattern, events, expected = case
     assert sorted(_found(_parsed(pattern), events)) == sorted(expected)
+
+
+# --- times between two events, and what is not complete in time
+
+
+def _timed_out(pattern: Pattern, events: str, end: int) -> list[tuple[str, int]]:
+    automaton = Automaton(compile_pattern(pattern), keep_timed_out=True)
+    state, found = automaton.begin(), []
+    for value, timestamp in _events(events):
+        step = automaton.advance(state, timestamp)
+        found += step.timed_out
+        state = automaton.process(step.state, value, timestamp, lambda: 0).state
+    found += automaton.advance(state, end).timed_out
+    return [(" ".join(event for one in match.values() for event in one), at) for match, at in found]
+
+
+def _between(pattern: Pattern, milliseconds: int) -> Pattern:
+    return pattern.within(milliseconds, WithinType.PREVIOUS_AND_CURRENT)
+
+
+def test_a_step_has_its_own_time() -> None:
+    # b1 comes one second behind a1, b2 two seconds behind a2
+    assert _found(_between(_parsed("a b"), 2000), "a1 b1 a2 . b2") == ["a1 b1"]
+    # the time is that before c, and begins with b
+    assert _found(_between(_parsed("a b c"), 2000), "a . . b c") == ["a b c"]
+
+
+def test_what_is_not_complete_in_time_is_told_with_the_time() -> None:
+    assert _timed_out(_parsed("a b").within(3000), "a1 c", 100_000) == [("a1", 3000)]
+    assert _timed_out(_parsed("a b c").within(3000), "a1 b1 . c", 3000) == [("a1 b1", 3000)]
+    assert _timed_out(_parsed("a b").within(3000), "a1 b1", 100_000) == []
+    assert _timed_out(_parsed("a b").within(3000), "a1 c", 2999) == []
+
+
+def test_the_time_between_two_events_is_told_before_that_of_the_whole() -> None:
+    pattern = _between(_parsed("a b"), 1000).within(3000)
+    assert _timed_out(pattern, "a1", 100_000) == [("a1", 1000)]
