@@ -1,7 +1,6 @@
 """Settings shared by all tests: how hard hypothesis tries, and servers to test against.
 
-``HYPOTHESIS_PROFILE`` picks the profile by name; without it, ``ci`` where ``CI`` is set and
-``dev`` elsewhere.
+``HYPOTHESIS_PROFILE`` picks the profile by name: ``usual``, or ``long`` for many more examples.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from scurry.datastream.unstarted import forget
 from scurry.testing.servers import PostgresServer, RabbitMQServer, RedisServer
 
 settings.register_profile(
-    "ci",
+    "usual",
     derandomize=False,
     deadline=None,
-    max_examples=30,
+    max_examples=20,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("dev", parent=settings.get_profile("ci"), max_examples=20)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
+settings.register_profile("long", parent=settings.get_profile("usual"), max_examples=500)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

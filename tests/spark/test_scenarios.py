@@ -31,7 +31,7 @@ def environment(directory: Path) -> TableEnvironment:
     """A table environment with small micro-batches that keeps its checkpoint."""
     settings = {
         "execution.checkpointing.dir": str(directory / "checkpoint"),
-        "scurry.batch.max-records": "3",
+        "scurry.batch.max-records": "5",
         "table.local-time-zone": "UTC",
     }
     configured = EnvironmentSettings.new_instance().with_configuration(Configuration.of(settings))

@@ -26,7 +26,7 @@ from scurry.state.codecs.schema import BYTES, Schema
 #: What becomes of values that have no type of Arrow in common.
 Fallback = Literal["json", "repr"]
 #: How the metadata of a column says that it holds texts in place of values.
-AS_TEXT = b"scurry.text"
+AS_TEXT = b"scurry:text"
 _SCALARS: dict[str, pa.DataType] = {
     "STRING": pa.string(),
     "CHAR": pa.string(),

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 #: A daemon whose slot processes answer each task with their own number, for as long as the file
-#: "wanted" is there; a task "hang" takes for ever.
+#: "wanted" is there; a task "hang" takes for ever, and so does closing if a file "slow" is there.
 DAEMON = """
 import os, sys, time
 from scurry.engine.spark import slot_process
@@ -40,9 +40,14 @@ def execute(connection, message):
         os.kill(os.getpid(), 9)
     return 7 if message == b"fail" else 0
 
+def close():
+    told("closed")
+    while os.path.exists(place + "/slow"):
+        time.sleep(0.01)
+
 slot_process.execute_task = execute
 os.setpgid(0, 0)
-work = SlotWork(lambda: int(os.path.exists(place + "/wanted")), lambda: told("closed"))
+work = SlotWork(lambda: int(os.path.exists(place + "/wanted")), close)
 processes = slot_process.start_nursery(place + "/s", work, lambda: None)
 import socket
 for line in sys.stdin:
@@ -164,6 +169,23 @@ def test_a_process_ends_when_its_functions_are_closed(daemon: Daemon) -> None:
     (daemon.place / "wanted").touch()
     _, other = daemon.task("a", 0)
     assert other != pid
+
+
+def test_a_task_that_comes_while_a_process_ends_gets_another_one(daemon: Daemon) -> None:
+    (daemon.place / "slow").touch()
+    _, pid = daemon.task("a", 0)
+    (daemon.place / "wanted").unlink()
+    until(lambda: daemon.told() == [f"closed {pid}"])
+    (daemon.place / "wanted").touch()
+    code, other = daemon.task("a", 0)
+    assert not gone(pid)
+    assert (code, other != pid) == (0, True)
+    (daemon.place / "slow").unlink()
+
+
+def test_no_task_is_lost_where_processes_end_after_each(daemon: Daemon) -> None:
+    (daemon.place / "wanted").unlink()
+    assert {daemon.task("a", 0)[0] for _ in range(100)} == {0}
 
 
 def test_spark_hears_of_a_process_that_died(daemon: Daemon) -> None:

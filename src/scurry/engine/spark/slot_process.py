@@ -40,6 +40,8 @@ RUN_PROPERTY = "scurryRun"
 _LOOK_SECONDS = 0.2
 #: How long a process lives that has never had functions.
 _IDLE_SECONDS = 30.0
+#: How often a process is asked for before that is given up.
+_ATTEMPTS = 10
 #: What the process of a slot does, and how garbage is collected there after each task.
 Duties = tuple[SlotWork, Callable[[], object]]
 #: With this signal a thread interrupts the task of the main thread.
@@ -76,12 +78,14 @@ class Processes:
         return code[0]
 
     def _connect(self, path: str) -> socket.socket:
-        with suppress(FileNotFoundError, ConnectionRefusedError):
-            return _connected(path)
-        with self._nursery() as nursery:
-            nursery.sendall(os.path.basename(path).encode())
-            nursery.shutdown(socket.SHUT_WR)
-            nursery.recv(1)
+        # a process may end, its functions closed, while somebody comes to it
+        for _ in range(_ATTEMPTS):
+            with suppress(FileNotFoundError, ConnectionRefusedError):
+                return _connected(path)
+            with self._nursery() as nursery:
+                nursery.sendall(os.path.basename(path).encode())
+                nursery.shutdown(socket.SHUT_WR)
+                nursery.recv(1)
         return _connected(path)
 
     def _nursery(self) -> socket.socket:
@@ -166,7 +170,9 @@ class _Nursery:
         with asking:
             asking.settimeout(None)
             name = asking.recv(100).decode()
-            if name not in self._made or not is_alive(self._made[name]):
+            # a process that is about to end has removed its socket
+            there = os.path.exists(os.path.join(self._directory, name))
+            if not there or name not in self._made or not is_alive(self._made[name]):
                 self._make(name)
             asking.sendall(b"1")
 
@@ -206,12 +212,20 @@ class _SlotProcess:
         signal.signal(_INTERRUPT, self._interrupt)
         try:
             self._serve()
+            self._leave()
+            # whoever came before the socket was gone
+            while select.select([self._listener], [], [], 0)[0]:
+                self._take(self._listener.accept()[0])
         finally:
-            with suppress(OSError):
-                if os.stat(self._path).st_ino == self._inode:
-                    os.unlink(self._path)
+            self._leave()
             self._work.end()
             os._exit(0)
+
+    def _leave(self) -> None:
+        """Have nobody come here any more."""
+        with suppress(OSError):
+            if os.stat(self._path).st_ino == self._inode:
+                os.unlink(self._path)
 
     def _serve(self) -> None:
         last = time.monotonic()
