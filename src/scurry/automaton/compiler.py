@@ -31,8 +31,6 @@ class CompiledPattern:
     start: State
     window: int
     skip: AfterMatchSkipStrategy
-    #: the names of the steps, in the order in which the pattern has them
-    steps: tuple[str, ...]
 
 
 def compile_pattern(pattern: Pattern) -> CompiledPattern:
@@ -53,7 +51,6 @@ class _Place:
 class _Compiler:
     pattern: Pattern
     states: list[State] = field(default_factory=list)
-    steps: list[str] = field(default_factory=list)
     window: int = 0
 
     def compile(self) -> CompiledPattern:
@@ -72,7 +69,7 @@ class _Compiler:
         start = self._converted(sink)
         start.start = True
         self._check_windows()
-        return CompiledPattern(tuple(self.states), start, self.window, skip, tuple(self.steps))
+        return CompiledPattern(tuple(self.states), start, self.window, skip)
 
     # --- what patterns are refused
 
@@ -120,8 +117,6 @@ class _Compiler:
                     f"Duplicate pattern name: {name}. Names must be unique."
                 )
             names.add(name)
-            if step.get_quantifier().consuming not in (_NOT_NEXT, _NOT_FOLLOW):
-                self.steps.append(name)
 
     # --- states
 

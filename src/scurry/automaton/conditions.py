@@ -152,7 +152,13 @@ def condition_of(given: Any, where: str) -> Condition:
             f"{where} needs a condition, which is a function of the event (and of a context), or "
             f"an IterativeCondition; got {given!r} ({type(given).__name__})."
         )
-    return OfMatch(given) if _arguments(given) > 1 else OfEvent(given)
+    count = _arguments(given)
+    if count > 2:
+        raise ProgramError(
+            f"{where} needs a function of the event, or of the event and a context; {given!r} "
+            f"takes {count} arguments."
+        )
+    return OfMatch(given) if count == 2 else OfEvent(given)
 
 
 def _arguments(function: Callable[..., Any]) -> int:

@@ -293,11 +293,15 @@ def _positive(times: Any) -> int:
 
 def _milliseconds(length: Any) -> int:
     if isinstance(length, Duration | Time):
-        return length.to_milliseconds()
-    if isinstance(length, datetime.timedelta):
-        return length // datetime.timedelta(milliseconds=1)
-    if isinstance(length, int) and not isinstance(length, bool):
-        return length
-    raise MalformedPatternError(
-        f"A length of time is a Duration, a Time, a timedelta or milliseconds, got {length!r}."
-    )
+        found = length.to_milliseconds()
+    elif isinstance(length, datetime.timedelta):
+        found = length // datetime.timedelta(milliseconds=1)
+    elif isinstance(length, int) and not isinstance(length, bool):
+        found = length
+    else:
+        raise MalformedPatternError(
+            f"A length of time is a Duration, a Time, a timedelta or milliseconds, got {length!r}."
+        )
+    if found < 0:
+        raise MalformedPatternError(f"A length of time cannot be negative, got {found} ms.")
+    return found

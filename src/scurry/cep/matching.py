@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from scurry.automaton.automaton import Automaton, MatchState, Step
@@ -18,27 +18,30 @@ from scurry.automaton.compiler import compile_pattern
 from scurry.automaton.pattern import Pattern
 from scurry.cep.functions import MatchContext, PatternProcessFunction, TimedOutPartialMatchHandler
 from scurry.cep.stored_matches import StoredMatches, identity_of
-from scurry.common.copies import own
+from scurry.common.copies import own, take
 from scurry.common.errors import ProgramError, StateError
 from scurry.datastream.functions import KeyedProcessFunction, RuntimeContext
 from scurry.datastream.output_tag import OutputTag
 from scurry.datastream.state import MapStateDescriptor, ValueStateDescriptor
+from scurry.runtime.failures import ElementFailed
 
 
 class _Context(MatchContext):
-    def __init__(self, ctx: Any, timestamp: int | None) -> None:
-        self._ctx = ctx
+    """Side outputs go where the matches go, in one order with them."""
+
+    def __init__(self, out: list[Any], timestamp: int | None, clock: Callable[[], int]) -> None:
+        self._out = out
         self._timestamp = timestamp
+        self._clock = clock
 
     def timestamp(self) -> int | None:
         return self._timestamp
 
     def current_processing_time(self) -> int:
-        now: int = self._ctx.timer_service().current_processing_time()
-        return now
+        return self._clock()
 
     def output(self, tag: OutputTag, value: Any) -> None:
-        self._ctx.output(tag, value)
+        self._out.append((tag, own(value)))
 
 
 class MatchFunction(KeyedProcessFunction):
@@ -79,21 +82,24 @@ class MatchFunction(KeyedProcessFunction):
 
     # --- events and time
 
-    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
-        timers = ctx.timer_service()
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
         if self._event_time:
-            yield from self._keep(value, ctx)
-            return
+            return self._keep(value, ctx)
         if self._automaton.is_indifferent(value):
-            return
+            return ()
+        timers = ctx.timer_service()
         now = timers.current_processing_time()
         if self._order is not None:
             self._wait(now, value)
             timers.register_processing_time_timer(now + 1)
-            return
-        yield from self._run(now, [value], ctx)
+            return ()
+        before = self._held()
+        out, state = self._advanced(before, now, timers)
+        found, state = self._met(state, value, now, timers)
+        self._store(before, state, timers)
+        return out + found
 
-    def _keep(self, value: Any, ctx: Any) -> Iterator[Any]:
+    def _keep(self, value: Any, ctx: Any) -> Iterable[Any]:
         """Have an event wait for the watermark, unless that has passed."""
         timestamp = ctx.timestamp()
         if timestamp is None:
@@ -108,37 +114,57 @@ class MatchFunction(KeyedProcessFunction):
                 self._wait(timestamp, value)
                 timers.register_event_time_timer(timestamp)
         elif self._late is not None:
-            yield self._late, value
+            return [(self._late, value)]
         else:
             self._dropped.inc()
+        return ()
 
     def _wait(self, time: int, value: Any) -> None:
         self._waiting.put(time, [*(self._waiting.get(time) or ()), value])
 
-    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
+        timers = ctx.timer_service()
         # in processing time events wait for the next millisecond
         at = timestamp if self._event_time else timestamp - 1
-        events = self._waiting.get(at)
+        events = self._waiting.get(at) or []
         if events:
             self._waiting.remove(at)
             if self._order is not None:
                 events = sorted(events, key=self._order)
-        yield from self._run(timestamp, events or (), ctx)
-
-    def _run(self, time: int, events: Iterable[Any], ctx: Any) -> Iterator[Any]:
-        """Have ``time`` come, and then ``events``."""
         before = self._held()
-        step = self._automaton.advance(before, time)
-        if step.matches or step.timed_out:
-            yield from self._told(step, time, ctx)
-        clock = ctx.timer_service().current_processing_time
-        for value in events:
-            step = self._automaton.process(step.state, value, time, clock)
-            if step.matches:
-                yield from self._told(step, time, ctx)
-        if step.state is not before:
-            self._set_timers(before, step.state, ctx.timer_service())
-            self._store(step.state)
+        out, state = self._advanced(before, timestamp, timers)
+        for number, value in enumerate(events):
+            try:
+                found, state = self._met(state, value, timestamp, timers)
+            except Exception as failure:
+                # what is complete goes out first, and if that was all, only this event is given up
+                given_up = 0 if out else 1
+                self._wait_again(at, timestamp, events[number + given_up :], timers)
+                self._store(before, state, timers)
+                if given_up:
+                    raise ElementFailed(value) from failure
+                return out
+            out += found
+        self._store(before, state, timers)
+        return out
+
+    def _wait_again(self, at: int, time: int, events: list[Any], timers: Any) -> None:
+        """Have ``events`` come once more, at the same time."""
+        if events:
+            self._waiting.put(at, events)
+            self._set_timer(time, timers)
+
+    def _advanced(self, state: MatchState, time: int, timers: Any) -> tuple[list[Any], MatchState]:
+        """``time`` has come: what goes out, and the state."""
+        step = self._automaton.advance(state, time)
+        return self._told(step, time, timers), step.state
+
+    def _met(
+        self, state: MatchState, value: Any, time: int, timers: Any
+    ) -> tuple[list[Any], MatchState]:
+        """An event has come: what goes out, and the state."""
+        step = self._automaton.process(state, value, time, timers.current_processing_time)
+        return self._told(step, time, timers) if step.matches else [], step.state
 
     # --- state
 
@@ -157,34 +183,41 @@ class MatchFunction(KeyedProcessFunction):
             "stream to drop partial matches and keep events that wait for the watermark."
         )
 
-    def _store(self, state: MatchState) -> None:
-        if all(one.start is None for one in state.partial) and not state.complete:
-            self._matches.clear()
-        else:
-            self._matches.update(StoredMatches(self._identity, state))
-
-    def _set_timers(self, before: MatchState, after: MatchState, timers: Any) -> None:
-        """Have a timer when a partial match is over that was not there before."""
+    def _store(self, before: MatchState, after: MatchState, timers: Any) -> None:
+        if after is before:
+            return
         due = self._automaton.due
         known = {due(one) for one in before.partial}
         for time in {due(one) for one in after.partial} - known:
-            if time is not None and self._event_time:
-                timers.register_event_time_timer(time)
-            elif time is not None:
-                timers.register_processing_time_timer(time)
+            if time is not None:
+                self._set_timer(time, timers)
+        if all(one.start is None for one in after.partial) and not after.complete:
+            self._matches.clear()
+        else:
+            self._matches.update(StoredMatches(self._identity, after))
+
+    def _set_timer(self, time: int, timers: Any) -> None:
+        if self._event_time:
+            timers.register_event_time_timer(time)
+        else:
+            timers.register_processing_time_timer(time)
 
     # --- matches
 
-    def _told(self, step: Step, time: int, ctx: Any) -> Iterator[Any]:
+    def _told(self, step: Step, time: int, timers: Any) -> list[Any]:
+        """What the user's function makes of matches and of those that are over."""
+        out: list[Any] = []
+        clock = timers.current_processing_time
         for match in step.matches:
-            context = _Context(ctx, time if self._event_time else None)
-            yield from self._function.process_match(_owned(match), context) or ()
+            context = _Context(out, time if self._event_time else None, clock)
+            take(out, self._function.process_match(_owned(match), context) or ())
         if self._tells:
             assert isinstance(self._function, TimedOutPartialMatchHandler)
             for timed_out in step.timed_out:
-                context = _Context(ctx, timed_out.at)
+                context = _Context(out, timed_out.at, clock)
                 told = self._function.process_timed_out_match(_owned(timed_out.match), context)
-                yield from told or ()
+                take(out, told or ())
+        return out
 
 
 def _owned(match: dict[str, list[Any]]) -> dict[str, list[Any]]:

@@ -37,6 +37,10 @@ class CEP:
         events otherwise, with parallelism 1. ``comparator`` orders events of one timestamp: it is a
         function of one event that gives what to sort by, or of two that gives a negative number, 0
         or a positive one."""
+        if not isinstance(stream, DataStream):
+            raise ProgramError(
+                f"CEP.pattern needs a stream, got {stream!r} ({type(stream).__name__})."
+            )
         if not isinstance(pattern, Pattern):
             raise ProgramError(
                 f"CEP.pattern needs a Pattern, which begins with Pattern.begin(name); got "

@@ -14,7 +14,7 @@ from typing import Any
 from scurry.common.errors import JobError, StateError, TypeMismatchError
 from scurry.functions.dead_letters import DEAD_LETTERS, DeadLetter
 from scurry.runtime.batch import NO_TIMESTAMP, Batch, Longs, origins
-from scurry.runtime.failures import function_error
+from scurry.runtime.failures import ElementFailed, function_error
 from scurry.runtime.operator import Operator, longs
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.task_context import TaskContext
@@ -47,8 +47,11 @@ class PoisonGuard:
         key: Any = None,
         window: Any = None,
     ) -> DeadLetter:
-        """The dead letter for ``element``; raises ``failure`` if that is not the element's
-        fault."""
+        """The dead letter for ``element``, or for the one that ``failure`` names.
+
+        Raises ``failure`` if that is not the element's fault."""
+        if isinstance(failure, ElementFailed) and isinstance(failure.__cause__, Exception):
+            element, failure = failure.element, failure.__cause__
         if isinstance(failure, NOT_POISON):
             raise failure
         spec = self._spec

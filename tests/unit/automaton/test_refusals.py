@@ -83,6 +83,7 @@ WRITTEN: dict[str, tuple[Writing, str]] = {
     "or_where of a group": (lambda: _group().or_where(bool), "does not support or"),
     "subtype of a group": (lambda: _group().subtype(int), "does not support subtype"),
     "a time that is none": (lambda: _a().within("5 s"), "got '5 s'"),
+    "a negative time": (lambda: _a().within(-5), "cannot be negative, got -5 ms"),
     "a true time": (lambda: _a().within(True), "got True"),
 }
 
@@ -98,6 +99,11 @@ def test_is_refused_when_written(name: str) -> None:
 def test_a_condition_is_a_function() -> None:
     with pytest.raises(ProgramError, match=r"where needs a condition.*got 3"):
         _a().where(3)  # type: ignore[arg-type]
+
+
+def test_a_condition_is_a_function_of_the_event_and_a_context() -> None:
+    with pytest.raises(ProgramError, match=r"where needs a function of the event.*3 arguments"):
+        _a().where(lambda event, ctx, more: True)
 
 
 def _gap(pattern: Pattern, milliseconds: int) -> Pattern:

@@ -19,6 +19,7 @@ from scurry.cep import (
 from scurry.common import Duration, WatermarkStrategy
 from scurry.common.errors import FunctionError, ProgramError
 from scurry.datastream import OutputTag, StreamExecutionEnvironment
+from scurry.datastream.functions import DEAD_LETTERS
 from scurry.testing import ListSink, collect_local
 from scurry.testing.local import LocalJob, run_local
 
@@ -236,12 +237,29 @@ def test_functions_get_events_of_their_own() -> None:
     assert collect_local(found) == [2, 2]
 
 
+@pytest.mark.parametrize("how", RUNS, ids=repr)
+def test_an_event_that_fails_goes_aside_alone(how: dict[str, Any]) -> None:
+    stream = by_user(events([("a", 1, 1), ("a", "x", 2), ("a", 2, 2), ("a", 3, 3)]))  # type: ignore[list-item]
+    pattern = Pattern.begin("x").where(lambda event: event[1] < 5)
+    found = CEP.pattern(stream, pattern).select(numbers).on_error("dead-letter")
+    sink, letters = ListSink(), ListSink()
+    found.sink_to(sink)
+    found.get_side_output(DEAD_LETTERS).sink_to(letters)
+    run_local(stream.get_execution_environment(), **how)
+    assert sink.values == [{"x": [1]}, {"x": [2]}, {"x": [3]}]
+    (letter,) = letters.values
+    assert letter.element == ("a", "x", 2)
+    assert "'<' not supported" in letter.error
+
+
 def test_what_cannot_be_is_said() -> None:
     stream = events([("a", 1, 1)])
     with pytest.raises(ProgramError, match=r"begins with Pattern\.begin\(name\)"):
         CEP.pattern(stream, lambda event: True)  # type: ignore[arg-type]
     with pytest.raises(ProgramError, match="needs a condition"):
         Pattern.begin("x").where(5)  # type: ignore[arg-type]
+    with pytest.raises(ProgramError, match=r"CEP\.pattern needs a stream, got \[1, 2\] \(list\)"):
+        CEP.pattern([1, 2], pair(5))  # type: ignore[arg-type]
     found = CEP.pattern(stream, pair(5))
     with pytest.raises(ProgramError, match="there are select and flat_select"):
         found.process(numbers)  # type: ignore[arg-type]
