@@ -21,9 +21,9 @@ from scurry.runtime.broadcast import BroadcastProcessOperator, KeyedBroadcastPro
 from scurry.runtime.event_time import TimestampsOperator
 from scurry.runtime.interval_join import IntervalJoinOperator
 from scurry.runtime.keyed import KeyedCoProcessOperator, KeyedProcessOperator, ReduceOperator
+from scurry.runtime.make_operator import MakeOperator
 from scurry.runtime.operator import Operator
 from scurry.runtime.sinks import SinkOperator
-from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.stateless import (
     BatchesOperator,
     CoProcessOperator,
@@ -45,17 +45,6 @@ from scurry.runtime.windowing.vectorised.aligned import (
 from scurry.runtime.windowing.vectorised.sessions import VectorisedSessionOperator, fixed_sessions
 from scurry.state.layout import StateLayout
 from scurry.windowing.spec import WindowSpec
-
-
-@dataclass(frozen=True)
-class MakeOperator:
-    """Makes an operator of ``kind`` for a spec; it travels to the workers inside the spec."""
-
-    kind: type[Operator]
-    arguments: tuple[Any, ...] = ()
-
-    def __call__(self, spec: OperatorSpec) -> Operator:
-        return self.kind(spec, *self.arguments)
 
 
 @dataclass(frozen=True)

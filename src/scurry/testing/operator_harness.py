@@ -14,7 +14,7 @@ import numpy as np
 from scurry.common.errors import ProgramError
 from scurry.common.keys import freeze
 from scurry.common.pickling import dumps_program
-from scurry.compile.choose_operators import MakeOperator, choose_operator
+from scurry.compile.choose_operators import choose_operator
 from scurry.datastream.data_stream import DataStream
 from scurry.datastream.transformation import freeze as freeze_steps
 from scurry.functions import KeyedProcessFunction, OutputTag, ProcessFunction
@@ -23,6 +23,7 @@ from scurry.functions.transforms import Function
 from scurry.plan.nodes import KeyBy
 from scurry.runtime.batch import MIN_WATERMARK, NO_TIMESTAMP, Batch
 from scurry.runtime.keyed import KeyedProcessOperator
+from scurry.runtime.make_operator import MakeOperator
 from scurry.runtime.operator import Operator
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.stateless import ProcessOperator

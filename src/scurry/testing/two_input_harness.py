@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from scurry.common.errors import ProgramError
-from scurry.compile.choose_operators import MakeOperator
 from scurry.functions.broadcast import BroadcastProcessFunction, KeyedBroadcastProcessFunction
 from scurry.functions.co_process import CoProcessFunction, KeyedCoProcessFunction
 from scurry.functions.transforms import Function
 from scurry.runtime.broadcast import BroadcastProcessOperator, KeyedBroadcastProcessOperator
 from scurry.runtime.keyed import KeyedCoProcessOperator
+from scurry.runtime.make_operator import MakeOperator
 from scurry.runtime.stateless import CoProcessOperator
 from scurry.state.states import MapStateDescriptor
 from scurry.testing.operator_harness import OperatorHarness

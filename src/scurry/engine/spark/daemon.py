@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 
 from scurry.common.own_directories import process_directory
+from scurry.engine.spark.hand_over import STATE_VARIABLES
 from scurry.engine.spark.slot_process import RUN_PROPERTY, Processes, start_nursery
 from scurry.engine.spark.spark_tasks import authenticate, execute_task, receive_task
 from scurry.engine.spark.worker import run_slots_here
@@ -38,7 +39,12 @@ _NEEDED = (
     "pyspark.sql.streaming.proto.StateMessage_pb2",
     "pyspark.sql.streaming.stateful_processor_api_client",
     "pyspark.sql.pandas.serializers",
+    STATE_VARIABLES,
     "scurry.engine.spark.slot_task",
+    "scurry.engine.spark.stage_host",
+    "scurry.runtime.keyed",
+    "scurry.runtime.make_operator",
+    "scurry.runtime.sinks",
 )
 
 

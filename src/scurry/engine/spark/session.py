@@ -5,12 +5,10 @@ from __future__ import annotations
 import atexit
 import logging
 import os
-import shlex
 import shutil
 import sys
 import threading
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -22,6 +20,8 @@ from scurry.common.own_directories import process_directory
 from scurry.engine.spark.class_archive import java_options
 from scurry.engine.spark.early_workers import start_workers
 from scurry.engine.spark.failures import first_line
+from scurry.engine.spark.launcher import write_launcher
+from scurry.engine.spark.local_files import quicken_local_files
 
 #: Lines that Spark's helper processes print and nobody needs.
 _NOISE = (
@@ -69,20 +69,6 @@ _QUERY_SETTINGS = {
     # with the default, workers of the ingress and of the stages would need a daemon each
     "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
 }
-
-
-_LAUNCHER = """#!/bin/sh
-kept=
-IFS=:
-for entry in $PYTHONPATH; do
-  case "$entry" in
-    */pyspark.zip|*/py4j-*-src.zip) ;;
-    *) kept="${{kept:+$kept:}}$entry" ;;
-  esac
-done
-unset IFS
-PYTHONPATH="$kept" exec {python} "$@"
-"""
 
 
 def _quiet_py4j() -> None:
@@ -152,6 +138,8 @@ def obtain_session(settings: Mapping[str, str]) -> SparkSession:
             session = builder.getOrCreate()
         if fresh:
             _own = SparkContext._gateway
+            if os.name == "posix":
+                quicken_local_files(session)
     except Exception as failure:
         raise ConfigurationError(
             f"Spark did not start with master {wanted['spark.master']!r}: "
@@ -166,20 +154,13 @@ def obtain_session(settings: Mapping[str, str]) -> SparkSession:
 
 
 def _choose_python(local: bool) -> None:
-    """Have workers run this very interpreter.
-
-    Spark puts a zip of PySpark's sources first on the workers' path, and every process that imports
-    from it compiles them again, for most of a second. On this machine the installed package does.
-    """
+    """Have workers run this very interpreter."""
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if "PYSPARK_PYTHON" in os.environ:
         return
     os.environ["PYSPARK_PYTHON"] = sys.executable
     if local and os.name == "posix":
-        launcher = Path(_made_for_now("python")) / "python"
-        launcher.write_text(_LAUNCHER.format(python=shlex.quote(sys.executable)))
-        launcher.chmod(0o700)
-        os.environ["PYSPARK_PYTHON"] = str(launcher)
+        os.environ["PYSPARK_PYTHON"] = write_launcher(_made_for_now("python"))
 
 
 def _made_for_now(kind: str) -> str:

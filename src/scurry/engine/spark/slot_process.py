@@ -11,7 +11,8 @@ The processes are forked by a *nursery*, a child of the daemon that has everythi
 nothing else: a worker may have threads by then, which do not survive a fork. A process ends when
 its functions have been closed, because the run is over, or when it has never had any for a while.
 A nursery that is killed takes its processes with it; the next worker that needs a process forks
-another nursery, before the worker has done anything else.
+another nursery, before the worker has done anything else. The nursery also forks the processes that
+Spark asks for state variables (:mod:`scurry.engine.spark.state_variables`).
 """
 
 from __future__ import annotations
@@ -31,8 +32,11 @@ from types import FrameType
 from typing import NoReturn
 
 from scurry.common.own_directories import is_alive
+from scurry.engine.spark.hand_over import REQUEST
+from scurry.engine.spark.launcher import show_nursery
 from scurry.engine.spark.slot_work import SlotWork
 from scurry.engine.spark.spark_tasks import Task, exactly, execute_task
+from scurry.engine.spark.state_variables import tell_state_variables
 
 #: The local property of Spark's jobs that names the run of a job of Scurry's.
 RUN_PROPERTY = "scurryRun"
@@ -40,6 +44,8 @@ RUN_PROPERTY = "scurryRun"
 _LOOK_SECONDS = 0.2
 #: How long a process lives that has never had functions.
 _IDLE_SECONDS = 30.0
+#: How long the nursery waits for what somebody who has come to it has to say.
+_PATIENCE = 5.0
 #: How often a process is asked for before that is given up.
 _ATTEMPTS = 10
 #: What the process of a slot does, and how garbage is collected there after each task.
@@ -122,6 +128,7 @@ def start_nursery(
     """Fork the nursery, whose processes do ``work``, and ``collect_garbage`` after each task.
     Called by the daemon, before it has any thread or worker."""
     listener = _listening(_nursery_in(directory))
+    show_nursery(_nursery_in(directory))
     daemon, duties = os.getpid(), (work, collect_garbage)
     if os.fork() == 0:
         with open(os.devnull) as nothing:
@@ -168,13 +175,26 @@ class _Nursery:
 
     def _answer(self, asking: socket.socket) -> None:
         with asking:
-            asking.settimeout(None)
-            name = asking.recv(100).decode()
-            # a process that is about to end has removed its socket
-            there = os.path.exists(os.path.join(self._directory, name))
-            if not there or name not in self._made or not is_alive(self._made[name]):
-                self._make(name)
+            asking.settimeout(_PATIENCE)
+            said = b"".join(iter(lambda: asking.recv(65536), b""))
+            if said.startswith(REQUEST):
+                self._lend(said)
+            elif said:
+                self._find(said.decode())
             asking.sendall(b"1")
+
+    def _lend(self, request: bytes) -> None:
+        """Fork a process that Spark asks for state variables."""
+        if os.fork() == 0:
+            self._listener.close()
+            tell_state_variables(request)
+
+    def _find(self, name: str) -> None:
+        """Fork the process of a slot, unless it is there."""
+        # a process that is about to end has removed its socket
+        there = os.path.exists(os.path.join(self._directory, name))
+        if not there or name not in self._made or not is_alive(self._made[name]):
+            self._make(name)
 
     def _make(self, name: str) -> None:
         path = os.path.join(self._directory, name)
