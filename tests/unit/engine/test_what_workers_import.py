@@ -27,7 +27,7 @@ def test_workers_do_not_import_compilers(tmp_path: Path) -> None:
     numbers = env.from_collection([1, 2]).map(lambda n: n + 1).key_by(lambda n: n % 2)
     windows = numbers.window(TumblingProcessingTimeWindows.of(Time.seconds(1)))
     windows.reduce(lambda a, b: a + b).print()
-    (tmp_path / "job").write_bytes(pickle.dumps(pickled(env._compile(None))))
+    (tmp_path / "job").write_bytes(pickle.dumps(pickled(env._compile(None).spec)))
     told = subprocess.run(
         [sys.executable, "-c", LOADING, str(tmp_path / "job")],
         capture_output=True,
