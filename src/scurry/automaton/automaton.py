@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from scurry.automaton.compiler import CompiledPattern
 from scurry.automaton.indifference import decisive_conditions
-from scurry.automaton.matches import Link, MatchQueue, Partial, by_step
+from scurry.automaton.matches import Link, MatchQueue, Partial, by_step, links_of
 from scurry.automaton.skip_strategy import EventId
 from scurry.automaton.states import Action, Kind, State, Transition
 
@@ -67,6 +67,9 @@ class _Turn:
         if self._names is None:
             self._names = by_step(self._link)
         return [link.value for link in self._names.get(name, ())]
+
+    def events(self) -> list[Any]:
+        return [link.value for link in links_of(self._link)]
 
     def timestamp(self) -> int:
         return self._timestamp

@@ -67,6 +67,9 @@ class Turn(ConditionContext, Protocol):
     #: what conditions of the event alone have said, by condition
     known: dict[Any, bool]
 
+    def events(self) -> list[Any]:
+        """All events that the partial match has so far, in order."""
+
 
 class Condition(ABC):
     """A tree of conditions."""
@@ -99,7 +102,7 @@ class OfEvent(Condition):
 class OfMatch(Condition):
     """A function of the event and of what was matched before."""
 
-    def __init__(self, function: Callable[[Any, ConditionContext], bool]) -> None:
+    def __init__(self, function: Callable[[Any, Any], bool]) -> None:
         self.function = function
 
     def test(self, turn: Turn) -> bool:

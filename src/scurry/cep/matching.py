@@ -16,8 +16,8 @@ from typing import Any
 from scurry.automaton.automaton import Automaton, MatchState, Step
 from scurry.automaton.compiler import compile_pattern
 from scurry.automaton.pattern import Pattern
+from scurry.automaton.stored_matches import StoredMatches, identity_of
 from scurry.cep.functions import MatchContext, PatternProcessFunction, TimedOutPartialMatchHandler
-from scurry.cep.stored_matches import StoredMatches, identity_of
 from scurry.common.copies import own, take
 from scurry.common.errors import ProgramError, StateError
 from scurry.datastream.functions import KeyedProcessFunction, RuntimeContext

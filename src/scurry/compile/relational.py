@@ -24,6 +24,7 @@ from scurry.runtime.relational.join import JoinOperator
 from scurry.runtime.relational.last_rows import ChangelogNormalizeOperator
 from scurry.runtime.relational.local_aggregate import LocalAggregateOperator
 from scurry.runtime.relational.lookup_join import LookupJoinOperator
+from scurry.runtime.relational.match import MatchOperator
 from scurry.runtime.relational.over_aggregate import OverAggregateOperator
 from scurry.runtime.relational.rank import RankOperator
 from scurry.runtime.relational.row_lists import (
@@ -96,6 +97,7 @@ _OPERATORS: dict[type[nodes.Relational], tuple[type[Operator], Arguments]] = {
         SortedOverOperator,
         _keyed("calls", "order", "frame", "net", "update_before"),
     ),
+    nodes.Match: (MatchOperator, _keyed("match", "time", "order")),
     nodes.TemporalSort: (TemporalSortOperator, _keyed("time", "order")),
     nodes.TimeIntervalJoin: (
         TimeIntervalJoinOperator,

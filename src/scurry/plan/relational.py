@@ -32,6 +32,7 @@ from scurry.functions.aggregate_calls import (
     Unnest,
 )
 from scurry.functions.lookups import LookupSettings
+from scurry.functions.match_calls import MatchSpec
 from scurry.plan.nodes import KeyBy, Operator
 
 
@@ -247,6 +248,17 @@ class SortedOver(Keyed):
     frame: Frame
     net: bool = False
     update_before: bool = True
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Match(Keyed):
+    """MATCH_RECOGNIZE: the key columns, then a column for each measure. ``time`` is the rowtime
+    column, None for processing time; ``order`` is for rows of the same time. In event time rows are
+    looked at in order as the watermark passes them; late rows are dropped."""
+
+    match: MatchSpec
+    time: int | None
+    order: tuple[SortKey, ...] = ()
 
 
 # --- joins

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from scurry.common.data_types import DataType, DataTypes
 from scurry.common.spans import NOWHERE, Span
 from scurry.functions.expressions import Expression, Literal
+from scurry.functions.match_calls import PatternStep
 from scurry.planner.columns import Column as Column
 from scurry.planner.columns import Columns as Columns
 from scurry.planner.time_attributes import as_rowtime, window_columns
@@ -340,6 +341,30 @@ class Over(Single):
     @cached_property
     def columns(self) -> Columns:
         return (*self.input.columns, *(Column(call.name, call.type) for call in self.calls))
+
+
+@dataclass(frozen=True)
+class Match(Single):
+    """MATCH_RECOGNIZE: the partition columns, then one column for each measure. Conditions and
+    measures refer to rows by :mod:`scurry.planner.pattern_refs`. ``skip`` says where to go on, by
+    the words of the clause and the variable that it names."""
+
+    partition: tuple[int, ...]
+    order: tuple[SortItem, ...]
+    steps: tuple[PatternStep, ...]
+    variables: tuple[str, ...]
+    #: of the variables, in the same order
+    conditions: tuple[Expression, ...]
+    measures: tuple[Expression, ...]
+    names: tuple[str, ...]
+    skip: tuple[str, str]
+    within: int | None = None
+
+    @cached_property
+    def columns(self) -> Columns:
+        pairs = zip(self.names, self.measures, strict=True)
+        measured = (Column(name, measure.type) for name, measure in pairs)
+        return (*(self.input.columns[index] for index in self.partition), *measured)
 
 
 def numbered_columns(columns: Columns, number: str | None) -> Columns:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from scurry.functions.expressions import Expression, InputRef
+from scurry.functions.match_calls import pattern_words
 from scurry.planner import algebra, physical
 from scurry.planner.algebra import Aggregation, Columns, Node, SortItem
+from scurry.planner.pattern_refs import PatternAggregate, PatternRef
 
 
 def describe(node: Node) -> str:
@@ -21,6 +23,10 @@ def show(tree: Expression, columns: Columns) -> str:
     """An expression with names of columns in place of indexes."""
     if isinstance(tree, InputRef):
         return columns[tree.index].name
+    if isinstance(tree, PatternRef):
+        return tree.shown(columns[tree.index].name)
+    if isinstance(tree, PatternAggregate):
+        return tree.shown([show(one, columns) for one in tree.arguments])
     if not tree.operands:
         return str(tree)
     shown = tuple(_Text(show(operand, columns), operand) for operand in tree.operands)
@@ -157,6 +163,21 @@ def _deduplicate(node: physical.Deduplicate) -> str:
     return f"keep=[{keep}], key=[{_names(node.keys, columns)}], order=[{columns[node.time].name}]"
 
 
+def _match(node: algebra.Match) -> str:
+    columns = node.input.columns
+    defined = zip(node.variables, node.conditions, strict=True)
+    measured = zip(node.measures, node.names, strict=True)
+    skip = " ".join(node.skip).strip()
+    within = "" if node.within is None else f", within=[{node.within} ms]"
+    return (
+        f"partitionBy=[{_names(node.partition, columns)}], "
+        f"orderBy=[{_order(node.order, columns)}], "
+        f"pattern=[{pattern_words(node.steps)}]{within}, skip=[{skip}], "
+        f"define=[{', '.join(f'{name} AS {show(one, columns)}' for name, one in defined)}], "
+        f"measures=[{', '.join(f'{show(one, columns)} AS {name}' for one, name in measured)}]"
+    )
+
+
 def _sort(node: algebra.Sort) -> str:
     fetch = "" if node.fetch is None else f", fetch=[{node.fetch}]"
     offset = f", offset=[{node.offset}]" if node.offset else ""
@@ -211,6 +232,7 @@ _WRITERS: dict[type[Node], Callable[[Any], str]] = {
     algebra.WindowTable: _window_table,
     algebra.Over: _over,
     algebra.Rank: _rank,
+    algebra.Match: _match,
     algebra.Sort: _sort,
     algebra.SetOperation: _set_operation,
     algebra.Join: _join,

@@ -21,7 +21,23 @@ class Gap:
 
 
 GAPS: dict[str, Gap] = {
-    "match-recognize": Gap("MATCH_RECOGNIZE", "Use a KeyedProcessFunction on the DataStream."),
+    "match-all-rows": Gap("ALL ROWS PER MATCH", "Use ONE ROW PER MATCH with measures."),
+    "match-subset": Gap("SUBSET", "Name each variable."),
+    "match-anchor": Gap("^ or $ in a pattern", "A stream has no end; use WITHIN."),
+    "match-group": Gap(
+        "Alternatives, PERMUTE, exclusion or a repeated group in a pattern",
+        "Use variables one after the other, or scurry.cep on the DataStream.",
+    ),
+    "match-reluctant-optional": Gap("A reluctant optional variable", "Write A? without the ?."),
+    "match-physical-offset": Gap("PREV or NEXT", "Use LAST(A.price, 1) or FIRST(A.price, 1)."),
+    "match-semantics": Gap(
+        "RUNNING or FINAL here", "With ONE ROW PER MATCH all measures are those of the whole match."
+    ),
+    "match-distinct": Gap("DISTINCT in MATCH_RECOGNIZE", "Aggregate the matches in another query."),
+    "match-filter": Gap("FILTER in MATCH_RECOGNIZE", "Use a variable of its own for such rows."),
+    "match-updates": Gap(
+        "MATCH_RECOGNIZE on a table that is updated", "Apply it before the aggregation."
+    ),
     "recursive": Gap("WITH RECURSIVE", "Write the steps of the recursion one after the other."),
     "tablesample": Gap("TABLESAMPLE", "Filter by a hash of a column, such as MOD(HASH, 10) = 0."),
     "pattern-function": Gap("RUNNING and FINAL", "They belong to MATCH_RECOGNIZE."),

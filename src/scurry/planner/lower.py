@@ -40,6 +40,7 @@ from scurry.planner.catalog import ScanRequest
 from scurry.planner.describe import describe
 from scurry.planner.gaps import refuse
 from scurry.planner.identify import identity, taken_from_scan
+from scurry.planner.lower_match import lowered_match
 from scurry.planner.need_update_before import Needs
 from scurry.planner.options import PlannerOptions
 from scurry.planner.rank_strategies import row_key_of
@@ -305,6 +306,19 @@ class Lowering:
             retention_ms=self._options.retention_ms,
         )
 
+    def _match(self, node: algebra.Match, before: bool) -> PlanNode:
+        if not changes_of(node.input).grows:
+            raise refuse("match-updates", node.span)
+        time, *rest = node.order
+        proctime = is_proctime(node.input.type_of(time.index))
+        return plan.Match(
+            **self._common(node, before),
+            inputs=(self._keyed(node.input, node.partition),),
+            match=lowered_match(node, self._session),
+            time=None if proctime else time.index,
+            order=_sort_keys(tuple(rest)),
+        )
+
     # --- order ------------------------------------------------------------------------------------
 
     def _rank(self, node: algebra.Rank, before: bool) -> PlanNode:
@@ -528,6 +542,7 @@ _HANDLERS: dict[type[Node], Handler] = {
     algebra.Aggregate: Lowering._aggregate,
     algebra.Over: Lowering._over,
     algebra.Rank: Lowering._rank,
+    algebra.Match: Lowering._match,
     algebra.Sort: Lowering._sort,
     algebra.SetOperation: Lowering._set_operation,
     physical.LocalAggregate: Lowering._local_aggregate,

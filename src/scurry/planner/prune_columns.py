@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from scurry.functions.expressions import Expression, InputRef, references
+from scurry.functions.expressions import Expression, InputRef, references, rewrite
 from scurry.planner import algebra
 from scurry.planner.algebra import Node, Project
+from scurry.planner.pattern_refs import columns_read, moved_reference
 from scurry.planner.rank_strategies import row_key_of
 from scurry.planner.rewrite import all_of, conjuncts, mapped
 
@@ -190,6 +191,32 @@ def _rank(node: algebra.Rank, wanted: Wanted) -> Node:
     return _chosen(made, tuple(places[at] for at in wanted))
 
 
+def _match(node: algebra.Match, wanted: Wanted) -> Node:
+    """Partitions stay; measures that nobody reads go."""
+    keys = len(node.partition)
+    chosen = [at - keys for at in wanted if at >= keys]
+    measures = tuple(node.measures[at] for at in chosen)
+    read = (columns_read(one) for one in (*node.conditions, *measures))
+    kept = _needed(node.partition, [key.index for key in node.order], *read)
+    places = _places(kept)
+
+    def moved(tree: Expression) -> Expression:
+        return rewrite(tree, lambda one: moved_reference(one, places))
+
+    made = replace(
+        node,
+        input=_pruned(node.input, kept),
+        partition=tuple(places[at] for at in node.partition),
+        order=tuple(replace(key, index=places[key.index]) for key in node.order),
+        conditions=tuple(map(moved, node.conditions)),
+        measures=tuple(map(moved, measures)),
+        names=tuple(node.names[at] for at in chosen),
+    )
+    outputs = {at: at for at in range(keys)}
+    outputs |= {keys + old: keys + new for new, old in enumerate(chosen)}
+    return _chosen(made, tuple(outputs[at] for at in wanted))
+
+
 _PRUNERS: dict[type[Node], Callable[[Any, Wanted], Node]] = {
     algebra.Scan: _scan_with_key,
     algebra.Project: _project,
@@ -201,4 +228,5 @@ _PRUNERS: dict[type[Node], Callable[[Any, Wanted], Node]] = {
     algebra.TemporalJoin: _join,
     algebra.Union: _union,
     algebra.Rank: _rank,
+    algebra.Match: _match,
 }

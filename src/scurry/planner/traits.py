@@ -87,6 +87,7 @@ _GROWING = (
     physical.WindowJoin,
     physical.IntervalJoin,
     algebra.Over,
+    algebra.Match,
 )
 
 

@@ -131,15 +131,80 @@ def test_errors_can_be_pickled_and_caught(tables: Tables) -> None:
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
+def match_of(
+    pattern: str = "A C",
+    condition: str = "TRUE",
+    measure: str = "A.k",
+    rows: str = "",
+    order: str = "ORDER BY ts",
+    after: str = "",
+    within: str = "",
+) -> str:
+    """A search for a pattern."""
+    return (
+        f"SELECT * FROM e MATCH_RECOGNIZE ({order} MEASURES {measure} AS m {rows} {after} "
+        f"PATTERN ({pattern}) {within} DEFINE C AS {condition})"
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        (match_of(pattern="A C+"), "cannot end with a variable that takes as many rows"),
+        (match_of(pattern="A* C*"), "can match no row at all"),
+        (match_of(pattern="A C A"), "The variable A stands twice"),
+        (match_of(pattern="A B"), "There is no variable of the pattern C"),
+        (match_of(order=""), "needs an order in time"),
+        (match_of(order="ORDER BY k"), "must be a time attribute"),
+        (match_of(order="ORDER BY ts DESC"), "must be ascending"),
+        (match_of(order="PARTITION BY UPPER(k) ORDER BY ts"), "PARTITION BY of MATCH_RECOGNIZE"),
+        (match_of(after="AFTER MATCH SKIP TO LAST D"), "There is no variable D"),
+        (match_of(measure="SUM(A.k + C.k)"), "takes the rows of one variable"),
+        (match_of(measure="COUNT(Z.*)"), "There is no variable Z"),
+        (match_of(measure="LAST(A.k || C.k)"), "a value of the rows of one variable"),
+        (match_of(measure="LAST(SUM(A.k))"), "FIRST and LAST take a value of one row"),
+        (match_of(measure="LAST(FIRST(A.k, 1), 1)"), "FIRST cannot stand within FIRST or LAST"),
+        (match_of(measure="LAST(A.k, C.k)"), "The number of rows in LAST must be a constant"),
+        (match_of(measure="LAST()"), "LAST takes a value"),
+        (match_of(measure="MATCH_ROWTIME(k)"), "MATCH_ROWTIME takes the rowtime column"),
+        (match_of(condition="MATCH_ROWTIME() IS NULL"), "belongs to MEASURES"),
+        (match_of(condition="C.k"), "needs a condition"),
+        (match_of(measure="SUM(A.k) OVER (ORDER BY ts)"), "OVER cannot stand"),
+        (match_of(pattern="A B{3,2} C"), "3 to 2 times is never"),
+        (match_of(pattern="A C", within="WITHIN INTERVAL '1' MONTH"), "WITHIN takes days"),
+    ],
+)
+def test_searches_for_patterns_that_mean_nothing(tables: Tables, query: str, words: str) -> None:
+    with pytest.raises(SqlValidationError) as caught:
+        tables.bind(query)
+    assert words in str(caught.value)
+    assert "^" in str(caught.value)
+
+
+def test_a_pattern_is_searched_for_in_rows_that_stay(tables: Tables) -> None:
+    counted = "(SELECT id, COUNT(*) AS n, PROCTIME() AS p FROM orders GROUP BY id)"
+    with pytest.raises(SqlNotSupportedError, match="on a table that is updated"):
+        tables.changes(
+            f"SELECT * FROM {counted} MATCH_RECOGNIZE (ORDER BY p MEASURES A.id AS m "
+            "PATTERN (A) DEFINE A AS A.n > 1)"
+        )
+
+
 @pytest.mark.parametrize(
     ("query", "gap"),
     [
         ("WITH RECURSIVE r AS (SELECT 1) SELECT * FROM r", "recursive"),
         ("SELECT * FROM orders TABLESAMPLE BERNOULLI(10)", "tablesample"),
-        (
-            "SELECT * FROM e MATCH_RECOGNIZE (ORDER BY ts PATTERN (A) DEFINE A AS TRUE)",
-            "match-recognize",
-        ),
+        (match_of(rows="ALL ROWS PER MATCH"), "match-all-rows"),
+        (match_of(pattern="(A | B) C"), "match-group"),
+        (match_of(pattern="(A B)+ C"), "match-group"),
+        (match_of(pattern="PERMUTE(A, B) C"), "match-group"),
+        (match_of(pattern="^ A C"), "match-anchor"),
+        (match_of(pattern="A B?? C"), "match-reluctant-optional"),
+        (match_of(condition="C.k > PREV(C.k)"), "match-physical-offset"),
+        (match_of(measure="RUNNING LAST(A.k)"), "match-semantics"),
+        (match_of(measure="COUNT(DISTINCT A.k)"), "match-distinct"),
+        (match_of(measure="SUM(A.k) FILTER (WHERE A.k > 1)"), "match-filter"),
         ("SELECT ARRAY(SELECT id FROM other)", "query-constructor"),
         ("SELECT name ILIKE 'x' FROM orders", "like-variant"),
         ("SELECT MULTISET[1, 2]", "multiset-operator"),

@@ -25,6 +25,7 @@ from scurry.planner.algebra import (
 )
 from scurry.planner.bind.expressions import ExpressionBinder, conjunction
 from scurry.planner.bind.lookup_hints import LookupCalls
+from scurry.planner.bind.matching import MatchBinder
 from scurry.planner.bind.scope import Named, Scope
 from scurry.planner.bind.tables import bind_table, renamed
 from scurry.planner.bind.window_tables import WINDOW_FUNCTIONS, bind_window_table
@@ -88,7 +89,9 @@ class RelationBinder:
         if isinstance(node, ast.Unnest | ast.TableFunctionRef):
             return self._alone(node, outer)
         if isinstance(node, ast.MatchRecognize):
-            raise refuse("match-recognize", node.span)
+            inner = self.bind(node.relation, outer)
+            found = MatchBinder(inner.node, inner.scope, self.catalog).bind(node)
+            return Bound(found, Scope.of("", found.columns, outer))
         raise refuse("tablesample", node.span)
 
     # --- tables ---------------------------------------------------------------------------------

@@ -1,0 +1,252 @@
+"""What conditions and measures of MATCH_RECOGNIZE read from the rows of matches.
+
+A row of a match is an *event* of the automaton: which of the conditions that look at the row alone
+are true for it, as bits; the row as bytes; and the values of the columns that other conditions look
+at. Conditions are asked row by row, for partial matches; measures are computed for all matches of a
+batch at once, on columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from scurry.automaton.automaton import Match
+from scurry.automaton.conditions import ALWAYS, And, Condition, OfEvent, OfMatch
+from scurry.functions.expressions import Call, Expression, InputRef, SessionExpression, rewrite
+from scurry.functions.match_calls import AggregateRead, MatchExpression, RowRead
+from scurry.runtime.columnar.row_codec import RowCodec
+from scurry.runtime.relational.aggregates.scratch import aggregate_rows
+from scurry.runtime.relational.relation import EvaluatingOperator
+from scurry.runtime.relational.rows_out import null_row
+from scurry.runtime.relational.scalar_code import row_function
+
+#: What a read gives, for an event at a partial match.
+Getter = Callable[[Any, Any], Any]
+
+
+class Event(NamedTuple):
+    """A row of a match."""
+
+    bits: int
+    row: bytes
+    values: tuple[Any, ...]
+
+
+class MatchRows:
+    """Evaluates what is read from rows of ``codec``, by means of ``operator``."""
+
+    def __init__(self, operator: EvaluatingOperator, codec: RowCodec) -> None:
+        self._operator = operator
+        self._codec = codec
+        self._null = null_row(codec)
+
+    def columns(self, reads: Sequence[RowRead | AggregateRead], matches: list[Match]) -> Any:
+        """A column for each read, with a value for each match."""
+        chosen: dict[tuple[str | None, int, bool], list[pa.Array]] = {}
+        made = []
+        for read in reads:
+            if isinstance(read, AggregateRead):
+                made.append(self.aggregated(read, [rows_of(m, read.variable) for m in matches]))
+                continue
+            place = read.variable, read.offset, read.from_last
+            if place not in chosen:
+                rows = [_picked(rows_of(match, read.variable), read) for match in matches]
+                chosen[place] = self._codec.decode([row or self._null for row in rows])
+            made.append(chosen[place][read.column])
+        return made
+
+    def evaluate(self, expression: MatchExpression, matches: list[Match]) -> pa.Array:
+        """The value of an expression for each match."""
+        columns = self.columns(expression.reads, matches)
+        return self._operator.evaluate(expression.tree, counted(columns, len(matches)))
+
+    def aggregated(self, read: AggregateRead, groups: list[list[bytes]]) -> pa.Array:
+        """The aggregate of each group of rows."""
+        there = [number for number, rows in enumerate(groups) if rows]
+        result = pa.nulls(len(groups), read.call.type)
+        if there:
+            rows = [row for number in there for row in groups[number]]
+            table = pa.RecordBatch.from_arrays(self._codec.decode(rows), schema=self._codec.schema)
+            columns = [self._operator.evaluate(one, table) for one in read.arguments]
+            lengths = np.array([len(groups[number]) for number in there], dtype=np.int64)
+            starts = np.cumsum(lengths) - lengths
+            (found,) = aggregate_rows([read.call], counted(columns, len(rows)), starts)
+            places: list[int | None] = [None] * len(groups)
+            for at, number in enumerate(there):
+                places[number] = at
+            result = found.take(pa.array(places, pa.int64()))
+        return result.fill_null(0) if read.call.function == "COUNT" else result
+
+
+def counted(columns: list[pa.Array], count: int) -> pa.RecordBatch:
+    """Columns as a batch, which knows how many rows it has even without any column."""
+    every = [*columns, pa.nulls(count)]
+    return pa.RecordBatch.from_arrays(every, [f"${at}" for at in range(len(every))])
+
+
+def rows_of(match: Match, variable: str | None) -> list[bytes]:
+    """The rows of a variable, or all rows of a match, in order."""
+    if variable is not None:
+        return [event.row for event in match.get(variable, ())]
+    return [event.row for events in match.values() for event in events]
+
+
+def _picked(rows: list[bytes], read: RowRead) -> bytes | None:
+    at = len(rows) - 1 - read.offset if read.from_last else read.offset
+    return rows[at] if 0 <= at < len(rows) else None
+
+
+class Conditions:
+    """The conditions of variables, as those of the automaton."""
+
+    def __init__(self, rows: MatchRows, operator: EvaluatingOperator, schema: pa.Schema) -> None:
+        self._rows = rows
+        self._operator = operator
+        self._schema = schema
+        #: conditions of a row alone, which are bits of events
+        self.alone: list[SessionExpression] = []
+        #: the columns whose values events have
+        self.columns: list[int] = []
+
+    def events(self, table: pa.RecordBatch, rows: list[bytes]) -> list[Event]:
+        """The rows of ``table`` as events."""
+        bits = np.zeros(table.num_rows, dtype=np.int64)
+        for number, condition in enumerate(self.alone):
+            bits |= self._operator.truth(condition, table).astype(np.int64) << number
+        lists = [table.column(at).to_pylist() for at in self.columns]
+        values = list(zip(*lists, strict=True)) if lists else [()] * table.num_rows
+        return list(map(Event, bits.tolist(), rows, values))
+
+    def of(self, variable: str, given: MatchExpression | None) -> tuple[Condition, int]:
+        """The condition of a variable, and the bits of which all must be set for it to be true."""
+        if given is None:
+            return ALWAYS, 0
+        alone: list[Expression] = []
+        with_match: list[Expression] = []
+        for part in _conjuncts(given.tree.tree):
+            reads = [given.reads[at] for at in _read(part)]
+            current = all(isinstance(r, RowRead) and r.is_current(variable) for r in reads)
+            (alone if current else with_match).append(part)
+        found: list[Condition] = []
+        mask = 0
+        if alone:
+            number = self._bit([_on_input(part, given.reads) for part in alone], given.tree)
+            mask = 1 << number
+            found.append(OfEvent(_bit_test(number)))
+        for part in with_match:
+            found.append(OfMatch(self._function(variable, part, given)))
+        condition = found[0]
+        for one in found[1:]:
+            condition = And(condition, one)
+        return condition, mask
+
+    def _bit(self, parts: list[Expression], given: SessionExpression) -> int:
+        tree = parts[0] if len(parts) == 1 else Call("AND", tuple(parts), given.tree.type)
+        self.alone.append(replace(given, tree=tree))
+        if len(self.alone) > 62:
+            raise AssertionError("a pattern has at most 62 variables with conditions of a row")
+        return len(self.alone) - 1
+
+    def _function(
+        self, variable: str, part: Expression, given: MatchExpression
+    ) -> Callable[[Any, Any], bool]:
+        places = {old: new for new, old in enumerate(_read(part))}
+        tree = rewrite(
+            part,
+            lambda one: InputRef(places[one.index], one.type) if isinstance(one, InputRef) else one,
+        )
+        reads = [given.reads[at] for at in places]
+        getters = [self._getter(read, variable) for read in reads]
+        code = row_function(tree)
+        if code is None:
+            return self._on_columns(replace(given.tree, tree=tree), reads, getters)
+
+        def holds(value: Any, turn: Any) -> bool:
+            return code([get(value, turn) for get in getters]) is True
+
+        return holds
+
+    def _on_columns(
+        self,
+        expression: SessionExpression,
+        reads: list[RowRead | AggregateRead],
+        getters: list[Getter],
+    ) -> Callable[[Any, Any], bool]:
+        types = [
+            read.call.type if isinstance(read, AggregateRead) else self._schema.types[read.column]
+            for read in reads
+        ]
+
+        def holds(value: Any, turn: Any) -> bool:
+            columns = [
+                pa.array([get(value, turn)], kind) for get, kind in zip(getters, types, strict=True)
+            ]
+            return bool(self._operator.truth(expression, counted(columns, 1))[0])
+
+        return holds
+
+    def _getter(self, read: RowRead | AggregateRead, defined: str) -> Getter:
+        events = _events(read.variable, defined)
+        if isinstance(read, AggregateRead):
+            aggregated = self._rows.aggregated
+
+            def aggregate(value: Any, turn: Any) -> Any:
+                rows = [event.row for event in events(value, turn)]
+                return aggregated(read, [rows])[0].as_py()
+
+            return aggregate
+        if read.column not in self.columns:
+            self.columns.append(read.column)
+        slot, offset, from_last = self.columns.index(read.column), read.offset, read.from_last
+        if read.is_current(defined):
+            return lambda value, turn: value.values[slot]
+
+        def of_row(value: Any, turn: Any) -> Any:
+            found = events(value, turn)
+            at = len(found) - 1 - offset if from_last else offset
+            return found[at].values[slot] if 0 <= at < len(found) else None
+
+        return of_row
+
+
+def _events(variable: str | None, defined: str) -> Callable[[Any, Any], list[Event]]:
+    """The events of a variable so far, with the one in question if it would be one of them."""
+    if variable is None:
+        return lambda value, turn: [*turn.events(), value]
+    if variable == defined:
+        return lambda value, turn: [*turn.get_events_for_pattern(variable), value]
+    return lambda value, turn: list(turn.get_events_for_pattern(variable))
+
+
+def _conjuncts(tree: Expression) -> list[Expression]:
+    if isinstance(tree, Call) and tree.function == "AND":
+        return [part for operand in tree.operands for part in _conjuncts(operand)]
+    return [tree]
+
+
+def _read(tree: Expression) -> list[int]:
+    """Which reads an expression has, each once."""
+    return list(dict.fromkeys(one.index for one in tree.walk() if isinstance(one, InputRef)))
+
+
+def _on_input(tree: Expression, reads: tuple[RowRead | AggregateRead, ...]) -> Expression:
+    """A condition of a row alone, over the columns of the input."""
+
+    def column(one: Expression) -> Expression:
+        if not isinstance(one, InputRef):
+            return one
+        read = reads[one.index]
+        assert isinstance(read, RowRead)
+        return InputRef(read.column, one.type, span=one.span)
+
+    return rewrite(tree, column)
+
+
+def _bit_test(number: int) -> Callable[[Any], bool]:
+    mask = 1 << number
+    return lambda event: bool(event.bits & mask)

@@ -1,0 +1,133 @@
+"""Expressions as functions of the values of one row, for where rows come one at a time.
+
+Only what is cheap and means the same on single values is made: comparisons, AND, OR and NOT of
+three values, tests for null, sums, differences and products of whole numbers and doubles. For
+everything else there is no such function, and the expression is evaluated on columns of one row.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from scurry.common.data_types import (
+    BigIntType,
+    BooleanType,
+    CharType,
+    DataType,
+    DoubleType,
+    IntType,
+    SmallIntType,
+    TinyIntType,
+    VarCharType,
+)
+from scurry.functions.expressions import Call, Expression, InputRef, Literal
+
+#: The value of an expression, given those of the columns.
+RowFunction = Callable[[Sequence[Any]], Any]
+_BITS: dict[type[DataType], int] = {
+    TinyIntType: 8,
+    SmallIntType: 16,
+    IntType: 32,
+    BigIntType: 64,
+}
+_NUMBERS: tuple[type[DataType], ...] = (*_BITS, DoubleType)
+_COMPARED: tuple[type[DataType], ...] = (*_NUMBERS, BooleanType, CharType, VarCharType)
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+}
+
+
+def row_function(tree: Expression) -> RowFunction | None:
+    """The function that ``tree`` is of the values of a row, None if there is none."""
+    if isinstance(tree, InputRef):
+        return operator.itemgetter(tree.index) if _simple(tree.type) else None
+    if isinstance(tree, Literal):
+        value = tree.value
+        return (lambda row: value) if _simple(tree.type) or value is None else None
+    if not isinstance(tree, Call):
+        return None
+    operands = [row_function(one) for one in tree.operands]
+    found = [one for one in operands if one is not None]
+    if len(found) < len(operands):
+        return None
+    return _call(tree, found)
+
+
+def _simple(kind: DataType) -> bool:
+    return isinstance(kind, _COMPARED)
+
+
+def _call(tree: Call, operands: list[RowFunction]) -> RowFunction | None:
+    name = tree.function
+    if name in _COMPARISONS and len(operands) == 2:
+        return _both(_COMPARISONS[name], *operands)
+    if name in _ARITHMETIC and len(operands) == 2 and isinstance(tree.type, _NUMBERS):
+        return _arithmetic(_ARITHMETIC[name], tree.type, *operands)
+    if name == "AND":
+        return _connected(operands, False)
+    if name == "OR":
+        return _connected(operands, True)
+    if name == "NOT":
+        return _not(operands[0])
+    if name in ("IS NULL", "IS NOT NULL"):
+        return _is_null(operands[0], name == "IS NULL")
+    return None
+
+
+def _both(compare: Callable[[Any, Any], Any], left: RowFunction, right: RowFunction) -> RowFunction:
+    def compared(row: Sequence[Any]) -> Any:
+        one, other = left(row), right(row)
+        return None if one is None or other is None else compare(one, other)
+
+    return compared
+
+
+def _arithmetic(
+    compute: Callable[[Any, Any], Any], kind: DataType, left: RowFunction, right: RowFunction
+) -> RowFunction:
+    """Whole numbers that become too large begin again at the other end, as they do in columns."""
+    bits = _BITS.get(type(kind))
+    if bits is None:
+        return _both(lambda one, other: compute(float(one), float(other)), left, right)
+    half, mask = 1 << (bits - 1), (1 << bits) - 1
+    return _both(lambda one, other: ((compute(one, other) + half) & mask) - half, left, right)
+
+
+def _connected(operands: list[RowFunction], decisive: bool) -> RowFunction:
+    """AND is false if one operand is, OR true; otherwise null if one is."""
+
+    def connected(row: Sequence[Any]) -> Any:
+        found: bool | None = not decisive
+        for one in operands:
+            value = one(row)
+            if value is None:
+                found = None
+            elif value is decisive:
+                return decisive
+        return found
+
+    return connected
+
+
+def _not(operand: RowFunction) -> RowFunction:
+    def negated(row: Sequence[Any]) -> Any:
+        value = operand(row)
+        return None if value is None else not value
+
+    return negated
+
+
+def _is_null(operand: RowFunction, wanted: bool) -> RowFunction:
+    return lambda row: (operand(row) is None) is wanted
