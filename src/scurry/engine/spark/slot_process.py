@@ -267,7 +267,8 @@ class _SlotProcess:
                 return  # the worker was killed
             message = exactly(worker, int.from_bytes(size, "big"))
             self._serving = worker
-            threading.Thread(target=self._watch, args=(worker,), daemon=True).start()
+            watched = worker.dup()
+            threading.Thread(target=self._watch, args=(worker, watched), daemon=True).start()
             with socket.socket(fileno=fds[0]) as connection:
                 try:
                     code = execute_task(connection, message)
@@ -279,10 +280,12 @@ class _SlotProcess:
                 worker.sendall(bytes([code]))
         self._collect_garbage()
 
-    def _watch(self, worker: socket.socket) -> None:
-        """Interrupt the task if the worker is gone before its end."""
-        with suppress(OSError):
-            worker.recv(1)
+    def _watch(self, worker: socket.socket, watched: socket.socket) -> None:
+        """Interrupt the task if the worker is gone before its end. ``watched`` is the same
+        connection under a number of its own: that of ``worker`` may be the next connection's by the
+        time that this thread comes to read, and what it read would be missing there."""
+        with watched, suppress(OSError):
+            watched.recv(1)
         if self._serving is worker:
             signal.pthread_kill(threading.main_thread().ident or 0, _INTERRUPT)
 
