@@ -1,4 +1,7 @@
-"""NEXMark as one program for Scurry and for PyFlink: only the imports and the files differ."""
+"""SQL benchmarks as one program for Scurry and for PyFlink: only the imports and the files differ.
+
+The tables are those of NEXMark, or prices over time for patterns.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ TABLES = {
     "bid": "auction BIGINT, bidder BIGINT, price BIGINT, channel STRING, url STRING, "
     "`dateTime` TIMESTAMP(3), extra STRING, p_time AS PROCTIME()",
 }
+PRICES = {"prices": "k BIGINT, price BIGINT, `dateTime` TIMESTAMP(3)"}
 
 
 def count_char(text: str, char: str) -> int:
@@ -31,13 +35,15 @@ def options() -> argparse.Namespace:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--queries", type=Path, required=True, help="a JSON file: name to text")
     parser.add_argument("--backend", default="")
+    parser.add_argument("--prices", action="store_true", help="prices instead of NEXMark's tables")
     parser.add_argument("--parallelism", type=int, default=2)
     return parser.parse_args()
 
 
-def declare(tables: Any, data: Path, form: str) -> None:
-    """Declare the three tables over the files in ``data``."""
-    for name, columns in TABLES.items():
+def declare(tables: Any, options: argparse.Namespace, form: str) -> None:
+    """Declare the tables over the files of a contender."""
+    data = options.data
+    for name, columns in (PRICES if options.prices else TABLES).items():
         tables.execute_sql(
             f"CREATE TEMPORARY TABLE {name} ({columns}, "
             "WATERMARK FOR `dateTime` AS `dateTime` - INTERVAL '4' SECOND) WITH ("

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -48,23 +49,33 @@ def main(
     wrong = differences(texts, check_events) if check else {}
     for name, what in wrong.items():
         print(f"{name} differs from the batch computation: {what}", file=sys.stderr)
-    found = {name: _run(name, texts, events) for name in CONTENDERS if not who or name in who}
-    _show(texts, events, found, wrong)
+    shape = NexmarkShape()
+    found = {
+        name: run_contender(name, texts, lambda form: written(DATA, events, shape, form))
+        for name in CONTENDERS
+        if not who or name in who
+    }
+    show_times(f"NEXMark, {events:,} events, {machine()}: seconds", texts, found)
+    Console().print(f"by the clock, not compared: {', '.join(sorted(BY_THE_CLOCK))}")
     OUT.mkdir(parents=True, exist_ok=True)
     (OUT / "nexmark.json").write_text(json.dumps({"events": events, "seconds": found}, indent=1))
     sys.exit(1 if wrong else 0)
 
 
-def _run(name: str, texts: dict[str, str], events: int) -> Seconds:
+def run_contender(
+    name: str, texts: dict[str, str], files: Callable[[str], Path], *more: str
+) -> Seconds:
+    """The seconds that each query takes; ``files`` writes the data in a form, ``more`` are further
+    options for the contender."""
     module, options, form, variable = CONTENDERS[name]
     interpreter = os.environ.get(variable) if variable else sys.executable
     if not interpreter:
         return dict.fromkeys(texts, f"skipped: {variable} names no interpreter")
-    data = written(DATA, events, NexmarkShape(), form)
+    data = files(form)
     work = Path(tempfile.mkdtemp(prefix="nexmark-"))
     (work / "queries.json").write_text(json.dumps(texts))
     command = [interpreter, "-m", f"benchmarks.contenders.{module}", "--data", str(data)]
-    command += ["--work", str(work), "--queries", str(work / "queries.json"), *options]
+    command += ["--work", str(work), "--queries", str(work / "queries.json"), *options, *more]
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     found: Seconds = {}
     try:
@@ -89,8 +100,9 @@ def _run(name: str, texts: dict[str, str], events: int) -> Seconds:
     return found
 
 
-def _show(texts: dict[str, str], events: int, found: dict[str, Seconds], wrong: object) -> None:
-    table = Table(title=f"NEXMark, {events:,} events, {machine()}: seconds")
+def show_times(title: str, texts: dict[str, str], found: dict[str, Seconds]) -> None:
+    """Print the seconds of all contenders, and how they compare."""
+    table = Table(title=title)
     for column in ("query", *found, *(f"Scurry is, of {name}" for name in list(found)[1:])):
         table.add_column(column, justify="right")
     for name in texts:
@@ -102,7 +114,6 @@ def _show(texts: dict[str, str], events: int, found: dict[str, Seconds], wrong: 
     table.add_section()
     table.add_row(f"sum of {len(shared)}", *_cells("sum", totals))
     Console(width=120).print(table)
-    Console().print(f"by the clock, not compared: {', '.join(sorted(BY_THE_CLOCK))}")
 
 
 def _cells(name: str, found: dict[str, Seconds]) -> list[str]:

@@ -7,7 +7,7 @@ of the key. In processing time rows are led through it as they come.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -20,24 +20,24 @@ from scurry.automaton.skip_strategy import AfterMatchSkipStrategy
 from scurry.automaton.stored_matches import StoredMatches, identity_of
 from scurry.functions.aggregate_calls import SortKey
 from scurry.functions.match_calls import MatchSpec, PatternStep, RowRead, pattern_words
-from scurry.runtime.batch import Batch
-from scurry.runtime.columnar.batch_keys import batch_keys
+from scurry.runtime.batch import MIN_WATERMARK, Batch, Longs
+from scurry.runtime.columnar.batch_keys import BatchKeys, batch_keys
 from scurry.runtime.columnar.row_codec import RowCodec
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.keyed_state import store_of
 from scurry.runtime.relational.match_rows import Conditions, Event, MatchRows
+from scurry.runtime.relational.relation import milliseconds
 from scurry.runtime.relational.sort_keys import sort_keys
 from scurry.runtime.relational.waiting import WaitingOperator, due_rows
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.task_context import TaskContext
 from scurry.runtime.timers import PROCESSING, timer_queue
 
-#: A row with its time.
-Timed = tuple[int, Event]
+_NONE = np.zeros(0, dtype=np.int64)
 
 
 class Found(NamedTuple):
-    """A match, when it was found, and the number of the row that led to it; -1 if that was time."""
+    """A match, when it was found, and the number of the row of the batch that led to it."""
 
     time: int
     row: int
@@ -97,23 +97,80 @@ class MatchOperator(WaitingOperator):
         columns = self.columns_of(batch)
         if self._time is None:
             self._take(batch, columns)
-            return
-        self.take_in(batch, columns, self._waiting, self._codec, self._time)
-        self.advance(int(self.passed(batch)[-1]))
+        else:
+            self._sort_in(batch, columns, self._time)
+
+    def _sort_in(self, batch: Batch, columns: pa.RecordBatch, time: int) -> None:
+        """In event time: rows that the watermark passes within their batch are due at once, others
+        wait; late ones are dropped."""
+        stamps = milliseconds(columns.column(time)).fill_null(MIN_WATERMARK)
+        times = stamps.to_numpy(zero_copy_only=False)
+        passed = self.passed(batch)
+        until = max(self.reached, int(passed[-1]))
+        now = np.flatnonzero((times > passed) & (times <= until))
+        later = np.flatnonzero(times > until)
+        if len(now) + len(later) < batch.size:
+            late = batch.size - len(now) - len(later)
+            self.context.report.count(f"late:{self.spec.uid}", late)
+        if len(later):
+            part = batch.take(later)
+            self.take_in(part, self.columns_of(part), self._waiting, self._codec, time)
+        self.reached = until
+        keys = batch_keys(batch.take(now), self.picked[0])
+        self._lead(keys, columns.take(pa.array(now)), times[now], until)
+
+    def fire(self, until: int) -> None:
+        self._lead(BatchKeys(_NONE, []), None, _NONE, until)
 
     def on_due(self, keys: list[Any], until: int) -> None:
-        """In event time rows are due, or the time of partial matches is over; in processing time
-        only the latter."""
-        rows = self._due(keys, until) if self._time is not None else [[] for _ in keys]
+        raise AssertionError("rows are due together with those of a batch")
+
+    def _lead(
+        self, fresh: BatchKeys, columns: pa.RecordBatch | None, times: Longs, until: int
+    ) -> None:
+        """Lead rows that are due through the automaton: those of a batch, and those that have
+        waited. In processing time there are none, only partial matches whose time is over."""
+        keys = list(fresh.keys)
+        numbers = {key: number for number, key in enumerate(keys)}
+        timers = self.timers
+        woken: set[int] = set()
+        while timers.next_due <= until and (due := timers.pop_due(until)) is not None:
+            if due[1] not in numbers:
+                numbers[due[1]] = len(keys)
+                keys.append(due[1])
+            woken.add(numbers[due[1]])
+        if not keys:
+            return
+        rows = self._due(keys, woken, until) if self._time is not None else _Rows()
+        if columns is not None:
+            rows.add(columns, self._codec.encode(columns.columns), fresh.codes, times)
         found = self._led(keys, rows, until)
-        placed = sorted((one for ones in found for one in ones), key=lambda one: one.time)
+        placed = sorted(found, key=lambda one: one.time)
         if not placed:
             return
-        columns = self._measured([one.match for one in placed])
+        measured = self._measured([one.match for one in placed])
         if self._time is None:
-            self._send_passed(columns, [one.time for one in placed])
+            self._send_passed(measured, [one.time for one in placed])
         else:
-            self.send_timed(columns, np.array([one.time for one in placed], dtype=np.int64))
+            self.send_timed(measured, np.array([one.time for one in placed], dtype=np.int64))
+
+    def _due(self, keys: list[Any], woken: set[int], until: int) -> _Rows:
+        """The rows of keys that have waited and are due."""
+        found = _Rows()
+        numbers = sorted(woken)
+        held = self._waiting.of([keys[number] for number in numbers])
+        due = [due_rows(one, until) for one in held]
+        every = [row for rows in due for row in rows]
+        if not every:
+            return found
+        for one, rows in zip(held, due, strict=True):
+            for row in rows:
+                one.remove(row.stored)
+        stored = [row.row for row in every]
+        table = pa.RecordBatch.from_arrays(self._codec.decode(stored), schema=self.inputs[0])
+        codes = np.repeat(np.array(numbers, dtype=np.int64), [len(rows) for rows in due])
+        found.add(table, stored, codes, np.array([row.time for row in every], dtype=np.int64))
+        return found
 
     def _send_passed(self, columns: list[pa.Array], times: list[int]) -> None:
         """Send rows for which processing time is the cause."""
@@ -130,76 +187,47 @@ class MatchOperator(WaitingOperator):
             )
         )  # fmt: skip
 
-    def _due(self, keys: list[Any], until: int) -> list[list[Timed]]:
-        """The rows of each key that are due, in order."""
-        held = self._waiting.of(keys)
-        due = [due_rows(one, until) for one in held]
-        every = [row for rows in due for row in rows]
-        if not every:
-            return [[] for _ in keys]
-        table = pa.RecordBatch.from_arrays(
-            self._codec.decode([row.row for row in every]), schema=self.inputs[0]
-        )
-        events = self._conditions.events(table, [row.row for row in every])
-        places = sort_keys(table.columns, self._order) if self._order else []
-        found: list[list[Timed]] = []
-        begin = 0
-        for one, rows in zip(held, due, strict=True):
-            numbers = list(range(begin, begin + len(rows)))
-            begin += len(rows)
-            if self._order:
-                numbers.sort(key=lambda at: (every[at].time, places[at], at))
-            found.append([(every[at].time, events[at]) for at in numbers])
-            for row in rows:
-                one.remove(row.stored)
-        return found
-
     def _take(self, batch: Batch, columns: pa.RecordBatch) -> None:
         """In processing time: rows as they come."""
         now = self.context.now
-        events = self._conditions.events(columns, self._codec.encode(columns.columns))
         keys = batch_keys(batch, self.picked[0])
-        rows: list[list[Timed]] = [[] for _ in keys.keys]
-        places: list[list[int]] = [[] for _ in keys.keys]
-        for at, code in enumerate(keys.codes.tolist()):
-            rows[code].append((now, events[at]))
-            places[code].append(at)
-        caused = [
-            (places[code][max(one.row, 0)], one.match)
-            for code, found in enumerate(self._led(keys.keys, rows, now))
-            for one in found
-        ]
-        if caused:
-            caused.sort(key=lambda pair: pair[0])
-            measured = self._measured([match for _, match in caused])
-            self.send(batch, measured, np.array([at for at, _ in caused], dtype=np.int64))
+        rows = _Rows()
+        stored = self._codec.encode(columns.columns)
+        rows.add(columns, stored, keys.codes, np.full(batch.size, now, dtype=np.int64))
+        found = sorted(self._led(keys.keys, rows, now), key=lambda one: one.row)
+        if found:
+            measured = self._measured([one.match for one in found])
+            self.send(batch, measured, np.array([one.row for one in found], dtype=np.int64))
 
     # --- matches
 
-    def _led(self, keys: list[Any], rows: list[list[Timed]], until: int) -> list[list[Found]]:
+    def _led(self, keys: list[Any], rows: _Rows, until: int) -> list[Found]:
         """Lead the rows of each key through the automaton, and time up to ``until``."""
         places = self._held.positions(keys)
         held, search = self._held.column("matches"), self._search
-        found: list[list[Found]] = []
+        ordered = rows.ordered(len(keys), self._order, self._conditions, search.starts)
+        found: list[Found] = []
         changed, gone = [], []
-        for key, at, mine in zip(keys, places.tolist(), rows, strict=True):
-            before = search.begin if held[at] is None else held[at].state
-            out: list[Found] = []
+        for number, at in enumerate(places.tolist()):
+            stored = held[at]
+            if stored is None and not ordered.may_begin[number]:
+                continue
+            before = search.begin if stored is None else stored.state
             try:
-                after = search.run(before, mine, until, out)
+                after = search.run(before, ordered, number, until, found)
             except Exception as failure:
                 raise self.failed(failure) from failure
-            found.append(out)
             if after is before:
                 continue
             if search.is_idle(after):
-                held[at] = None
-                gone.append(at)
+                if stored is not None:
+                    held[at] = None
+                    gone.append(at)
                 continue
             held[at] = search.stored(after)
             changed.append(at)
             if (due := search.due(after)) is not None:
-                self.timers.register(due, key)
+                self.timers.register(due, keys[number])
         self._held.touch(np.array(changed, dtype=np.int64))
         self._held.clear(np.array(gone, dtype=np.int64))
         return found
@@ -211,6 +239,69 @@ class MatchOperator(WaitingOperator):
         columns += [self._rows.evaluate(one, matches) for one in self._match.measures]
         pairs = zip(columns, self.columns.types, strict=True)
         return [one if one.type == kind else one.cast(kind) for one, kind in pairs]
+
+
+class OrderedRows:
+    """Rows in the order of their keys, then of time: those of key k are from ``begins[k]`` up to
+    ``begins[k + 1]``. ``may_begin`` says of each key whether a match can begin with one of them."""
+
+    def __init__(
+        self,
+        rows: _Rows,
+        places: Longs,
+        begins: Longs,
+        conditions: Conditions,
+        starts: int,
+    ) -> None:
+        stored = [row for part in rows.stored for row in part]
+        listed = places.tolist()
+        self.numbers = listed
+        self.begins = begins.tolist()
+        self.times = np.concatenate([*rows.times, _NONE])[places].tolist()
+        self._stored = [stored[at] for at in listed]
+        bits, self._values = conditions.of_rows(rows.tables, places)
+        self.bits = bits.tolist()
+        may = (bits & starts) != 0 if starts else np.ones(len(bits), dtype=bool)
+        counted = np.concatenate([[0], np.cumsum(may)])
+        self.may_begin = (counted[begins[1:]] > counted[begins[:-1]]).tolist()
+
+    def event(self, at: int) -> Event:
+        """A row for the automaton."""
+        values = tuple(column[at] for column in self._values)
+        return Event(self.bits[at], self._stored[at], values)
+
+
+class _Rows:
+    """Rows that are due, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self.tables: list[pa.RecordBatch] = []
+        self.stored: list[list[bytes]] = []
+        self.codes: list[Longs] = []
+        self.times: list[Longs] = []
+
+    def add(self, table: pa.RecordBatch, stored: list[bytes], codes: Longs, times: Longs) -> None:
+        """More rows, with the numbers of their keys and their times."""
+        self.tables.append(table)
+        self.stored.append(stored)
+        self.codes.append(codes)
+        self.times.append(times)
+
+    def ordered(
+        self, keys: int, order: tuple[SortKey, ...], conditions: Conditions, starts: int
+    ) -> OrderedRows:
+        """The rows in order, those of the same key and time in that of ``order``, or of arrival."""
+        codes = np.concatenate([*self.codes, _NONE])
+        times = np.concatenate([*self.times, _NONE])
+        if order:
+            named = [key for table in self.tables for key in sort_keys(table.columns, order)]
+            rank = {key: number for number, key in enumerate(sorted(set(named)))}
+            ranks = np.array([rank[key] for key in named], dtype=np.int64)
+            places = np.lexsort((ranks, times, codes))
+        else:
+            places = np.lexsort((times, codes))
+        begins = np.searchsorted(codes[places], np.arange(keys + 1))
+        return OrderedRows(self, places, begins, conditions, starts)
 
 
 class _Search:
@@ -225,7 +316,7 @@ class _Search:
         self._automaton = Automaton(compile_pattern(_pattern(match, made)))
         self._identity = identity_of(self._automaton.pattern)
         #: the bits of which a row must have one to begin a match; 0 if any row may
-        self._starts = _starting(match.steps, {name: bits for name, (_, bits) in made.items()})
+        self.starts = _starting(match.steps, {name: bits for name, (_, bits) in made.items()})
         self.begin = self._automaton.begin()
 
     def stored(self, state: MatchState) -> StoredMatches:
@@ -244,29 +335,30 @@ class _Search:
         return min((time for time in times if time is not None), default=None)
 
     def run(
-        self, state: MatchState, rows: Sequence[Timed], until: int, out: list[Found]
+        self, state: MatchState, rows: OrderedRows, key: int, until: int, out: list[Found]
     ) -> MatchState:
-        """The state after ``rows``, and after time has passed up to ``until``."""
-        automaton, starts = self._automaton, self._starts
-        idle = self.is_idle(state)
-        due = self.due(state)
-        for number, (time, event) in enumerate(rows):
+        """The state after the rows of a key, and after time has passed up to ``until``."""
+        automaton, starts = self._automaton, self.starts
+        times, bits = rows.times, rows.bits
+        idle, due = self.is_idle(state), self.due(state)
+        for at in range(rows.begins[key], rows.begins[key + 1]):
+            time = times[at]
             if due is not None and due <= time:
                 state = self._passed(state, time, out)
                 idle, due = self.is_idle(state), self.due(state)
-            if idle and starts and not event.bits & starts:
+            if idle and starts and not bits[at] & starts:
                 continue
-            step = automaton.process(state, event, time, _no_clock)
+            step = automaton.process(state, rows.event(at), time, _no_clock)
             if step.state is not state:
                 state = step.state
                 idle, due = self.is_idle(state), self.due(state)
-            out += [Found(time, number, match) for match in step.matches]
+            out += [Found(time, rows.numbers[at], match) for match in step.matches]
         return self._passed(state, until, out)
 
     def _passed(self, state: MatchState, until: int, out: list[Found]) -> MatchState:
         while (due := self.due(state)) is not None and due <= until:
             step = self._automaton.advance(state, due)
-            out += [Found(due, -1, match) for match in step.matches]
+            out += [Found(due, 0, match) for match in step.matches]
             state = step.state
         return state
 

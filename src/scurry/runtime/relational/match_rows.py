@@ -19,6 +19,7 @@ from scurry.automaton.automaton import Match
 from scurry.automaton.conditions import ALWAYS, And, Condition, OfEvent, OfMatch
 from scurry.functions.expressions import Call, Expression, InputRef, SessionExpression, rewrite
 from scurry.functions.match_calls import AggregateRead, MatchExpression, RowRead
+from scurry.runtime.batch import Longs
 from scurry.runtime.columnar.row_codec import RowCodec
 from scurry.runtime.relational.aggregates.scratch import aggregate_rows
 from scurry.runtime.relational.relation import EvaluatingOperator
@@ -113,14 +114,21 @@ class Conditions:
         #: the columns whose values events have
         self.columns: list[int] = []
 
-    def events(self, table: pa.RecordBatch, rows: list[bytes]) -> list[Event]:
-        """The rows of ``table`` as events."""
+    def of_rows(self, tables: list[pa.RecordBatch], places: Longs) -> tuple[Longs, list[list[Any]]]:
+        """The bits of the rows of all tables at ``places``, and the columns that events have."""
+        parts = [self._bits(table) for table in tables]
+        bits = np.concatenate([*parts, np.zeros(0, dtype=np.int64)])[places]
+        columns: list[list[Any]] = []
+        for number in self.columns:
+            values = [value for table in tables for value in table.column(number).to_pylist()]
+            columns.append([values[at] for at in places.tolist()])
+        return bits, columns
+
+    def _bits(self, table: pa.RecordBatch) -> Longs:
         bits = np.zeros(table.num_rows, dtype=np.int64)
         for number, condition in enumerate(self.alone):
             bits |= self._operator.truth(condition, table).astype(np.int64) << number
-        lists = [table.column(at).to_pylist() for at in self.columns]
-        values = list(zip(*lists, strict=True)) if lists else [()] * table.num_rows
-        return list(map(Event, bits.tolist(), rows, values))
+        return bits
 
     def of(self, variable: str, given: MatchExpression | None) -> tuple[Condition, int]:
         """The condition of a variable, and the bits of which all must be set for it to be true."""
