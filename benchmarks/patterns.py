@@ -70,7 +70,9 @@ def written(events: int, form: str) -> Path:
             pq.write_table(rows, making / f"{number:05d}.parquet")
         else:
             with (making / "rows.csv").open("ab") as target:
-                csv.write_csv(rows, target, csv.WriteOptions(False, quoting_style="none"))
+                csv.write_csv(
+                    rows, target, csv.WriteOptions(include_header=False, quoting_style="none")
+                )
     making.parent.rename(place)
     return place
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scurry.common.data_types import DataType, DataTypes
-from scurry.functions.builtin import resolve
+from scurry.functions.aggregate_calls import AggregateCall
+from scurry.functions.builtin import resolve, resolve_aggregate
 from scurry.functions.expressions import Expression, InputRef, Literal
 from scurry.runtime.expressions import EvaluationContext, compile_expression
-from scurry.runtime.relational.scalar_code import row_function
+from scurry.runtime.relational.aggregates.scratch import aggregate_rows
+from scurry.runtime.relational.scalar_code import row_function, values_aggregate
 
 INT, BIGINT, DOUBLE = DataTypes.INT(), DataTypes.BIGINT(), DataTypes.DOUBLE()
 STRING, BOOLEAN = DataTypes.STRING(), DataTypes.BOOLEAN()
@@ -73,3 +76,25 @@ def test_single_values_and_columns_agree(tree: Expression, table: list[tuple[Any
     batch = pa.RecordBatch.from_arrays(arrays, [f"c{at}" for at in range(len(COLUMNS))])
     on_columns = compile_expression(tree)(batch, EvaluationContext()).to_pylist()
     assert [code(row) for row in table] == on_columns
+
+
+@given(
+    st.sampled_from(["COUNT", "SUM", "AVG", "MIN", "MAX"]),
+    st.sampled_from([0, 1, 2]),
+    st.lists(rows, min_size=1, max_size=6),
+)
+def test_aggregates_of_values_and_of_columns_agree(
+    name: str, column: int, table: list[tuple[Any, ...]]
+) -> None:
+    _, (argument,), result = resolve_aggregate(name, [InputRef(column, COLUMNS[column])])
+    call = AggregateCall(name, (0,), result.arrow_type())
+    code = values_aggregate(call, [argument])
+    assert code is not None
+    arrays = [
+        pa.array([row[at] for row in table], kind.arrow_type()) for at, kind in enumerate(COLUMNS)
+    ]
+    batch = pa.RecordBatch.from_arrays(arrays, [f"c{at}" for at in range(len(COLUMNS))])
+    values = compile_expression(argument)(batch, EvaluationContext())
+    one = pa.RecordBatch.from_arrays([values], ["v"])
+    (found,) = aggregate_rows([call], one, np.zeros(1, dtype=np.int64))
+    assert code(list(table)) == found[0].as_py()

@@ -24,7 +24,7 @@ from scurry.runtime.columnar.row_codec import RowCodec
 from scurry.runtime.relational.aggregates.scratch import aggregate_rows
 from scurry.runtime.relational.relation import EvaluatingOperator
 from scurry.runtime.relational.rows_out import null_row
-from scurry.runtime.relational.scalar_code import row_function
+from scurry.runtime.relational.scalar_code import row_function, values_aggregate
 
 #: What a read gives, for an event at a partial match.
 Getter = Callable[[Any, Any], Any]
@@ -201,16 +201,8 @@ class Conditions:
     def _getter(self, read: RowRead | AggregateRead, defined: str) -> Getter:
         events = _events(read.variable, defined)
         if isinstance(read, AggregateRead):
-            aggregated = self._rows.aggregated
-
-            def aggregate(value: Any, turn: Any) -> Any:
-                rows = [event.row for event in events(value, turn)]
-                return aggregated(read, [rows])[0].as_py()
-
-            return aggregate
-        if read.column not in self.columns:
-            self.columns.append(read.column)
-        slot, offset, from_last = self.columns.index(read.column), read.offset, read.from_last
+            return self._aggregate(read, events)
+        slot, offset, from_last = self._slot(read.column), read.offset, read.from_last
         if read.is_current(defined):
             return lambda value, turn: value.values[slot]
 
@@ -220,6 +212,33 @@ class Conditions:
             return found[at].values[slot] if 0 <= at < len(found) else None
 
         return of_row
+
+    def _slot(self, column: int) -> int:
+        """Where events have the value of a column."""
+        if column not in self.columns:
+            self.columns.append(column)
+        return self.columns.index(column)
+
+    def _aggregate(self, read: AggregateRead, events: Callable[[Any, Any], list[Event]]) -> Getter:
+        trees = [
+            rewrite(
+                one.tree,
+                lambda ref: (
+                    InputRef(self._slot(ref.index), ref.type) if isinstance(ref, InputRef) else ref
+                ),
+            )
+            for one in read.arguments
+        ]
+        code = values_aggregate(read.call, trees)
+        if code is not None:
+            return lambda value, turn: code([event.values for event in events(value, turn)])
+        aggregated = self._rows.aggregated
+
+        def aggregate(value: Any, turn: Any) -> Any:
+            rows = [event.row for event in events(value, turn)]
+            return aggregated(read, [rows])[0].as_py()
+
+        return aggregate
 
 
 def _events(variable: str | None, defined: str) -> Callable[[Any, Any], list[Event]]:

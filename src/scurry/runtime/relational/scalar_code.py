@@ -3,6 +3,7 @@
 Only what is cheap and means the same on single values is made: comparisons, AND, OR and NOT of
 three values, tests for null, sums, differences and products of whole numbers and doubles. For
 everything else there is no such function, and the expression is evaluated on columns of one row.
+The same goes for aggregates of few rows: COUNT, SUM, AVG, MIN and MAX of whole numbers and doubles.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
+
+import pyarrow as pa
 
 from scurry.common.data_types import (
     BigIntType,
@@ -22,6 +25,7 @@ from scurry.common.data_types import (
     TinyIntType,
     VarCharType,
 )
+from scurry.functions.aggregate_calls import AggregateCall
 from scurry.functions.expressions import Call, Expression, InputRef, Literal
 
 #: The value of an expression, given those of the columns.
@@ -101,8 +105,13 @@ def _arithmetic(
     bits = _BITS.get(type(kind))
     if bits is None:
         return _both(lambda one, other: compute(float(one), float(other)), left, right)
-    half, mask = 1 << (bits - 1), (1 << bits) - 1
-    return _both(lambda one, other: ((compute(one, other) + half) & mask) - half, left, right)
+    return _both(lambda one, other: _turned(compute(one, other), bits), left, right)
+
+
+def _turned(number: int, bits: int) -> int:
+    """A whole number in so many bits."""
+    half = 1 << (bits - 1)
+    return ((number + half) & ((1 << bits) - 1)) - half
 
 
 def _connected(operands: list[RowFunction], decisive: bool) -> RowFunction:
@@ -131,3 +140,58 @@ def _not(operand: RowFunction) -> RowFunction:
 
 def _is_null(operand: RowFunction, wanted: bool) -> RowFunction:
     return lambda row: (operand(row) is None) is wanted
+
+
+def values_aggregate(
+    call: AggregateCall, arguments: Sequence[Expression]
+) -> Callable[[list[Sequence[Any]]], Any] | None:
+    """The function that an aggregate is of the values of some rows, None if there is none."""
+    if call.distinct or call.filter is not None or not isinstance(call.function, str):
+        return None
+    if not arguments:
+        return len if call.function == "COUNT" else None
+    combine = _combining(call)
+    code = row_function(arguments[0])
+    if combine is None or code is None or len(arguments) != 1:
+        return None
+    if call.function != "COUNT" and not isinstance(arguments[0].type, _NUMBERS):
+        return None
+
+    def aggregate(rows: list[Sequence[Any]]) -> Any:
+        return combine([value for row in rows if (value := code(row)) is not None])
+
+    return aggregate
+
+
+def _combining(call: AggregateCall) -> Callable[[list[Any]], Any] | None:
+    name, kind = str(call.function), call.type
+    if name == "COUNT":
+        return len
+    if name in ("MIN", "MAX"):
+        choose: Callable[..., Any] = min if name == "MIN" else max
+        return lambda values: choose(values, default=None)
+    if name not in ("SUM", "AVG"):
+        return None
+    if pa.types.is_float64(kind):
+        mean = name == "AVG"
+        return lambda values: _sum(values) / (len(values) if mean else 1) if values else None
+    if not pa.types.is_signed_integer(kind):
+        return None
+    bits = kind.bit_width
+    if name == "SUM":
+        return lambda values: _turned(sum(values), bits) if values else None
+    # the sum is held in 64 bits, and is divided towards zero
+    return lambda values: _divided(_turned(sum(values), 64), len(values)) if values else None
+
+
+def _sum(values: list[float]) -> float:
+    """In order, one by one: what ``sum`` gives is more exact in some versions of Python."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
+def _divided(total: int, count: int) -> int:
+    found = abs(total) // count
+    return found if total >= 0 else -found
