@@ -116,12 +116,24 @@ def test_an_undamaged_store_is_kept(tmp_path: Path) -> None:
         store.close()
 
 
-def test_damage_during_a_micro_batch_ends_it(tmp_path: Path) -> None:
+def renumber(path: Path) -> None:
+    """Write something else in the place of the number of the last transaction."""
+    time.sleep(0.2)
+    with data_file(path).open("r+b") as file:
+        for page in (0, 4096):
+            file.seek(page + 144)
+            file.write(b"\xee" * 8)
+
+
+@pytest.mark.parametrize("damage", [scribble, renumber])
+def test_damage_during_a_micro_batch_ends_it(
+    tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
     journal = MemoryJournal()
     store = SlotStore(LocalStore(tmp_path), 128)
     update(store, journal, "x")
     store.begin(journal)
-    scribble(tmp_path)
+    damage(tmp_path)
     with pytest.raises(JobError, match=r"was changed by another program.*has to be run again"):
         store.commit(journal, b"")
     assert held(SlotStore(LocalStore(tmp_path), 128), journal) == dict.fromkeys(KEYS, "x")

@@ -36,6 +36,8 @@ _TORN = b""
 _TABLE_NAMES = b"\x00table:"
 _TALLIES = b"\x00tally:"
 _FIRST_MAP_BYTES = 64 << 20
+#: More transactions than other attempts of a task commit while a micro-batch runs.
+_SOME = 1 << 16
 #: Records of a store above which its tables may become runs, and the share of them, as so many to
 #: one, that a micro-batch has to change for it.
 RUNS_ABOVE = options.RUNS_ABOVE.default
@@ -71,8 +73,10 @@ class LocalStore(Store):
         """Make sure that what was read since :meth:`begin` was not damaged meanwhile."""
         seen, transaction = self._seen
         now = look(self._place)
+        # another attempt of the task has committed some transactions; damage may be in their number
+        others = 0 < self._last_transaction - transaction < _SOME
         # files that were deleted can no longer be reached by anybody else
-        if now is not None and now != seen and self._last_transaction == transaction:
+        if now is not None and now != seen and not others:
             raise JobError(
                 f"The local state in {self.path} was changed by another program while a "
                 "micro-batch was reading it. The micro-batch has to be run again, on state "
