@@ -54,12 +54,6 @@ class SimpleCondition(IterativeCondition):
         return self._function(value)
 
 
-#: What users give: a condition, or a function of the event, or of the event and a context.
-GivenCondition: TypeAlias = (
-    IterativeCondition | Callable[[Any], bool] | Callable[[Any, ConditionContext], bool]
-)
-
-
 class Turn(ConditionContext, Protocol):
     """One event, at one partial match."""
 
@@ -77,6 +71,12 @@ class Condition(ABC):
     @abstractmethod
     def test(self, turn: Turn) -> bool:
         """Whether it is true for an event at a partial match."""
+
+
+#: What is given: a condition, or a function of the event, or of the event and a context.
+GivenCondition: TypeAlias = (
+    Condition | IterativeCondition | Callable[[Any], bool] | Callable[[Any, ConditionContext], bool]
+)
 
 
 class Always(Condition):

@@ -152,6 +152,7 @@ def match_of(
     [
         (match_of(pattern="A C+"), "cannot end with a variable that takes as many rows"),
         (match_of(pattern="A* C*"), "can match no row at all"),
+        (match_of(pattern="A+ B? C"), "Optional pattern cannot be preceded by greedy pattern"),
         (match_of(pattern="A C A"), "The variable A stands twice"),
         (match_of(pattern="A B"), "There is no variable of the pattern C"),
         (match_of(order=""), "needs an order in time"),

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
+from scurry.automaton.compiler import compile_pattern
+from scurry.automaton.errors import MalformedPatternError
 from scurry.functions.expressions import Expression, InputRef, Literal, rewrite
-from scurry.functions.match_calls import PatternStep
+from scurry.functions.match_calls import MatchSpec, PatternStep
+from scurry.functions.match_patterns import search_pattern
 from scurry.planner.algebra import Match, Node, SortItem
 from scurry.planner.bind.aggregates import pending_aggregate
 from scurry.planner.bind.calls import CallBinder
@@ -38,6 +41,9 @@ class MatchBinder:
         steps = tuple(self._step(one) for one in _sequence(node.pattern))
         _check_steps(steps, node.pattern)
         variables = tuple(step.variable for step in steps)
+        skip = self._skip(node.after, variables)
+        within = None if node.within is None else _length(node.within)
+        _check_pattern(MatchSpec(steps, (), (), *skip, within), node.pattern)
         order = self._order(node)
         conditions = self._conditions(node, variables)
         rows = _Rows(self._scope, self._catalog, variables, order[0].index)
@@ -51,8 +57,8 @@ class MatchBinder:
             tuple(conditions.values()),
             measures,
             tuple(one.name.name for one in node.measures),
-            self._skip(node.after, variables),
-            None if node.within is None else _length(node.within),
+            skip,
+            within,
             span=node.span,
         )
 
@@ -341,6 +347,15 @@ def _check_steps(steps: tuple[PatternStep, ...], pattern: ast.Pattern) -> None:
             f"Add a variable behind {last.variable}, or take as few rows as possible: "
             f"{last.variable}+?.",
         )
+
+
+def _check_pattern(match: MatchSpec, pattern: ast.Pattern) -> None:
+    """What the automaton cannot do is refused where it is written."""
+    try:
+        compile_pattern(search_pattern(match, {}))
+    except MalformedPatternError as failure:
+        advice = "A variable that may be missing cannot follow one that takes as many as it can."
+        raise SqlValidationError(str(failure).rstrip("."), pattern.span, advice) from None
 
 
 def _length(node: ast.IntervalLiteral) -> int:

@@ -15,11 +15,10 @@ import pyarrow as pa
 
 from scurry.automaton.automaton import Automaton, Match, MatchState
 from scurry.automaton.compiler import compile_pattern
-from scurry.automaton.pattern import Pattern
-from scurry.automaton.skip_strategy import AfterMatchSkipStrategy
 from scurry.automaton.stored_matches import StoredMatches, identity_of
 from scurry.functions.aggregate_calls import SortKey
 from scurry.functions.match_calls import MatchSpec, PatternStep, RowRead, pattern_words
+from scurry.functions.match_patterns import search_pattern
 from scurry.runtime.batch import MIN_WATERMARK, Batch, Longs
 from scurry.runtime.columnar.batch_keys import BatchKeys, batch_keys
 from scurry.runtime.columnar.row_codec import RowCodec
@@ -313,7 +312,8 @@ class _Search:
             step.variable: conditions.of(step.variable, defined.get(step.variable))
             for step in match.steps
         }
-        self._automaton = Automaton(compile_pattern(_pattern(match, made)))
+        conditions_of = {name: condition for name, (condition, _) in made.items()}
+        self._automaton = Automaton(compile_pattern(search_pattern(match, conditions_of)))
         self._identity = identity_of(self._automaton.pattern)
         #: the bits of which a row must have one to begin a match; 0 if any row may
         self.starts = _starting(match.steps, {name: bits for name, (_, bits) in made.items()})
@@ -377,35 +377,3 @@ def _starting(steps: Iterable[PatternStep], bits: dict[str, int]) -> int:
         if step.least:
             break
     return found
-
-
-def _pattern(match: MatchSpec, conditions: dict[str, Any]) -> Pattern:
-    skip = _SKIPS[match.skip](match.skip_to)
-    made: Pattern | None = None
-    for step in match.steps:
-        name = step.variable
-        made = Pattern.begin(name, skip) if made is None else made.next(name)
-        made = _quantified(made.where(conditions[name][0]), step)
-    assert made is not None
-    return made if match.within_ms is None else made.within(match.within_ms)
-
-
-def _quantified(made: Pattern, step: PatternStep) -> Pattern:
-    if step.single:
-        return made
-    if (step.least, step.most) == (0, 1):
-        return made.optional()
-    if step.most is None:
-        made = made.times_or_more(max(step.least, 1)).consecutive()
-        made = made if step.least else made.optional()
-    else:
-        made = made.times(step.least, step.most).consecutive()
-    return made.greedy() if step.greedy and step.least != step.most else made
-
-
-_SKIPS = {
-    "NEXT ROW": lambda name: AfterMatchSkipStrategy.skip_to_next(),
-    "PAST LAST ROW": lambda name: AfterMatchSkipStrategy.skip_past_last_event(),
-    "FIRST": lambda name: AfterMatchSkipStrategy.skip_to_first(name).throw_exception_on_miss(),
-    "LAST": lambda name: AfterMatchSkipStrategy.skip_to_last(name).throw_exception_on_miss(),
-}
