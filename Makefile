@@ -74,6 +74,7 @@ docs: $(STAMP) ## write the generated tables of docs/
 	@$(BIN)/python scripts/metrics_page.py
 	@$(BIN)/python scripts/api_pages.py
 	@$(BIN)/python scripts/sql_statements_page.py
+	@$(BIN)/python scripts/pattern_pictures.py
 
 clean: ## remove the environment, build products and caches
 	rm -rf .venv build dist site .hypothesis .import_linter_cache .mypy_cache .pytest_cache \
