@@ -91,7 +91,8 @@ def main(events: int, only: tuple[str, ...], who: tuple[str, ...]) -> None:
     }
     show_times(f"MATCH_RECOGNIZE, {events:,} rows, {machine()}: seconds", texts, found)
     OUT.mkdir(parents=True, exist_ok=True)
-    (OUT / "patterns.json").write_text(json.dumps({"events": events, "seconds": found}, indent=1))
+    written_to = OUT / "patterns_seconds.json"
+    written_to.write_text(json.dumps({"events": events, "seconds": found}, indent=1))
     failed = any(isinstance(one, str) for times in found.values() for one in times.values())
     sys.exit(1 if failed else 0)
 

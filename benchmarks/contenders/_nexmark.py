@@ -40,10 +40,9 @@ def options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def declare(tables: Any, options: argparse.Namespace, form: str) -> None:
-    """Declare the tables over the files of a contender."""
-    data = options.data
-    for name, columns in (PRICES if options.prices else TABLES).items():
+def declare(tables: Any, data: Path, form: str, prices: bool = False) -> None:
+    """Declare the three tables over the files in ``data``, or the one of ``prices``."""
+    for name, columns in (PRICES if prices else TABLES).items():
         tables.execute_sql(
             f"CREATE TEMPORARY TABLE {name} ({columns}, "
             "WATERMARK FOR `dateTime` AS `dateTime` - INTERVAL '4' SECOND) WITH ("
