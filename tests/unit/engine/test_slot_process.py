@@ -55,7 +55,10 @@ for line in sys.stdin:
     spark, worker = socket.socketpair()
     code = processes.run(Task(worker, message.encode(), int(partition), {}), run)
     spark.settimeout(20)
-    print(code, spark.recv(100).decode() or "hung up", flush=True)
+    told = spark.recv(100).decode()
+    # after a failure Spark must not wait for more
+    assert not code or not told or not spark.recv(100)
+    print(code, told or "hung up", flush=True)
 """
 
 

@@ -81,6 +81,10 @@ class Processes:
             # the process has died: tell Spark, as a worker that dies does
             task.connection.shutdown(socket.SHUT_RDWR)
             return 1
+        if code[0]:
+            # Spark may wait for more, where a task was given up in the middle
+            with suppress(OSError):
+                task.connection.shutdown(socket.SHUT_WR)
         return code[0]
 
     def _connect(self, path: str) -> socket.socket:
@@ -224,6 +228,8 @@ class _SlotProcess:
         self._work = work
         self._collect_garbage = collect_garbage
         self._serving: socket.socket | None = None
+        #: the last worker that was gone before the end of its task
+        self._gone: socket.socket | None = None
 
     def serve(self) -> NoReturn:
         """Execute the tasks that workers hand over, until this slot's functions are closed."""
@@ -287,10 +293,12 @@ class _SlotProcess:
         with watched, suppress(OSError):
             watched.recv(1)
         if self._serving is worker:
+            self._gone = worker
             signal.pthread_kill(threading.main_thread().ident or 0, _INTERRUPT)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        if self._serving is not None:
+        # the signal may come when the task is over, and another one has begun
+        if self._serving is not None and self._serving is self._gone:
             self._serving = None
             raise TaskAbandoned
 
