@@ -2,8 +2,8 @@
 
 Hadoop, through which Spark writes the files of a query, sets the permissions of every file and
 directory that it makes. Without Hadoop's native library, which PySpark does not bring along, it
-starts the command ``chmod`` to do so: 9 ms each, about 70 times when a query starts and about eight
-times in every micro-batch. Java itself has been able to do that since its version 7. So the JVM is
+starts the command ``chmod`` to do so: 9 ms each, about 70 times when a query starts, and for
+each file of a micro-batch. Java itself has been able to do that since its version 7. So the JVM is
 given a class for local files that differs in this one method from Hadoop's; the compiler with which
 Spark compiles its queries compiles it.
 """
