@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from scurry.functions.aggregate_calls import AggregateCall
 from scurry.functions.expressions.trees import SessionExpression
 
@@ -42,6 +44,14 @@ class RowRead:
     def is_current(self, defined: str) -> bool:
         """Whether it is the row in question, in the condition of the variable ``defined``."""
         return self.from_last and not self.offset and self.variable in (None, defined)
+
+    def words(self, columns: pa.Schema) -> str:
+        """The read as it is written."""
+        name = columns.names[self.column]
+        name = name if self.variable is None else f"{self.variable}.{name}"
+        if self.from_last and not self.offset:
+            return name
+        return f"{'LAST' if self.from_last else 'FIRST'}({name}, {self.offset})"
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,8 @@ GAPS: dict[str, Gap] = {
     "match-reluctant-optional": Gap("A reluctant optional variable", "Write A? without the ?."),
     "match-physical-offset": Gap("PREV or NEXT", "Use LAST(A.price, 1) or FIRST(A.price, 1)."),
     "match-semantics": Gap(
-        "RUNNING or FINAL here", "With ONE ROW PER MATCH all measures are those of the whole match."
+        "RUNNING or FINAL here",
+        "Leave it out: measures are those of the whole match, conditions those of the rows so far.",
     ),
     "match-distinct": Gap("DISTINCT in MATCH_RECOGNIZE", "Aggregate the matches in another query."),
     "match-filter": Gap("FILTER in MATCH_RECOGNIZE", "Use a variable of its own for such rows."),

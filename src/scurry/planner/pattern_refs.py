@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scurry.common.data_types import DataType
-from scurry.functions.expressions import Expression, references
-from scurry.planner.rewrite import mapped
+from scurry.functions.expressions import Expression, references, remap
 
 
 @dataclass(frozen=True)
@@ -76,5 +75,5 @@ def moved_reference(one: Expression, places: Mapping[int, int]) -> Expression:
     if isinstance(one, PatternRef):
         return replace(one, index=places[one.index])
     if isinstance(one, PatternAggregate):
-        return replace(one, arguments=tuple(mapped(a, places) for a in one.arguments))
+        return replace(one, arguments=tuple(remap(a, places) for a in one.arguments))
     return one

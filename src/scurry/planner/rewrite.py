@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from scurry.functions.builtin import resolve
-from scurry.functions.expressions import Call, Expression, InputRef, rewrite
+from scurry.functions.expressions import Expression, InputRef, rewrite
+from scurry.functions.expressions import conjuncts as conjuncts
 from scurry.planner.algebra import Node
 
 
@@ -15,15 +16,6 @@ def bottom_up(node: Node, change: Callable[[Node], Node]) -> Node:
     if any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):
         node = node.with_inputs(*inputs)
     return change(node)
-
-
-def conjuncts(condition: Expression | None) -> list[Expression]:
-    """The conditions that AND connects."""
-    if condition is None:
-        return []
-    if isinstance(condition, Call) and condition.function == "AND":
-        return [part for operand in condition.operands for part in conjuncts(operand)]
-    return [condition]
 
 
 def all_of(conditions: list[Expression]) -> Expression | None:

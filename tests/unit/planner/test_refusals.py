@@ -204,6 +204,7 @@ def test_a_pattern_is_searched_for_in_rows_that_stay(tables: Tables) -> None:
         (match_of(pattern="A B?? C"), "match-reluctant-optional"),
         (match_of(condition="C.k > PREV(C.k)"), "match-physical-offset"),
         (match_of(measure="RUNNING LAST(A.k)"), "match-semantics"),
+        (match_of(condition="FINAL LAST(C.k) = 'x'"), "match-semantics"),
         (match_of(measure="COUNT(DISTINCT A.k)"), "match-distinct"),
         (match_of(measure="SUM(A.k) FILTER (WHERE A.k > 1)"), "match-filter"),
         ("SELECT ARRAY(SELECT id FROM other)", "query-constructor"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scurry.functions.expressions.rewriting import (
+    conjuncts,
     is_constant,
     is_deterministic,
     references,
@@ -27,6 +28,7 @@ __all__ = [
     "Literal",
     "SessionExpression",
     "UdfCall",
+    "conjuncts",
     "is_constant",
     "is_deterministic",
     "references",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from scurry.functions.expressions.trees import Expression, InputRef, Literal
+from scurry.functions.expressions.trees import Call, Expression, InputRef, Literal
 
-__all__ = ["is_constant", "is_deterministic", "references", "remap", "rewrite"]
+__all__ = ["conjuncts", "is_constant", "is_deterministic", "references", "remap", "rewrite"]
 
 
 def references(tree: Expression) -> frozenset[int]:
@@ -22,6 +22,15 @@ def is_deterministic(tree: Expression) -> bool:
 def is_constant(tree: Expression) -> bool:
     """Whether the tree has one value for all rows: it reads no column, and draws no lots."""
     return isinstance(tree, Literal) or (is_deterministic(tree) and not references(tree))
+
+
+def conjuncts(condition: Expression | None) -> list[Expression]:
+    """The conditions that AND connects."""
+    if condition is None:
+        return []
+    if isinstance(condition, Call) and condition.function == "AND":
+        return [part for operand in condition.operands for part in conjuncts(operand)]
+    return [condition]
 
 
 def rewrite(tree: Expression, change: Callable[[Expression], Expression]) -> Expression:

@@ -209,7 +209,7 @@ class _Rows(ExpressionBinder):
     def _navigated(self, node: ast.FunctionCall, from_last: bool) -> Expression:
         """FIRST and LAST: all names within are of the row that they say."""
         name = str(node.name).upper()
-        if node.semantics == "RUNNING" and self._defined is None:
+        if node.semantics and (node.semantics == "RUNNING" or self._defined is not None):
             raise refuse("match-semantics", node.span)
         if self._within:
             message = f"{name} cannot stand within FIRST or LAST"

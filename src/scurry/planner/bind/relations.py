@@ -90,7 +90,9 @@ class RelationBinder:
             return self._alone(node, outer)
         if isinstance(node, ast.MatchRecognize):
             inner = self.bind(node.relation, outer)
-            found = MatchBinder(inner.node, inner.scope, self.catalog).bind(node)
+            found = MatchBinder(inner.node, replace(inner.scope, outer=None), self.catalog).bind(
+                node
+            )
             return Bound(found, Scope.of("", found.columns, outer))
         raise refuse("tablesample", node.span)
 

@@ -28,6 +28,7 @@ from scurry.runtime.expressions.compiler import (
     compile_expression,
     compile_predicate,
     compile_projection,
+    may_fail,
 )
 from scurry.runtime.expressions.context import EvaluationContext
 from scurry.runtime.expressions.errors import EvaluationError
@@ -58,4 +59,5 @@ __all__ = [
     "compile_expression",
     "compile_predicate",
     "compile_projection",
+    "may_fail",
 ]

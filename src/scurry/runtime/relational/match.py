@@ -16,6 +16,7 @@ import pyarrow as pa
 from scurry.automaton.automaton import Automaton, Match, MatchState
 from scurry.automaton.compiler import compile_pattern
 from scurry.automaton.stored_matches import StoredMatches, identity_of
+from scurry.common.keys import forms_of
 from scurry.functions.aggregate_calls import SortKey
 from scurry.functions.match_calls import MatchSpec, PatternStep, RowRead, pattern_words
 from scurry.functions.match_patterns import search_pattern
@@ -23,6 +24,7 @@ from scurry.runtime.batch import MIN_WATERMARK, Batch, Longs
 from scurry.runtime.columnar.batch_keys import BatchKeys, batch_keys
 from scurry.runtime.columnar.row_codec import RowCodec
 from scurry.runtime.emissions import Emissions
+from scurry.runtime.failures import NO_ELEMENT
 from scurry.runtime.keyed_state import store_of
 from scurry.runtime.relational.match_rows import Conditions, Event, MatchRows
 from scurry.runtime.relational.relation import milliseconds
@@ -36,9 +38,10 @@ _NONE = np.zeros(0, dtype=np.int64)
 
 
 class Found(NamedTuple):
-    """A match, when it was found, and the number of the row of the batch that led to it."""
+    """A match, when it was found, the number of its key, and that of the row that led to it."""
 
     time: int
+    key: int
     row: int
     match: Match
 
@@ -144,9 +147,11 @@ class MatchOperator(WaitingOperator):
         if columns is not None:
             rows.add(columns, self._codec.encode(columns.columns), fresh.codes, times)
         found = self._led(keys, rows, until)
-        placed = sorted(found, key=lambda one: one.time)
-        if not placed:
+        if not found:
             return
+        # keys that have matches at the same time are in an order that no cut changes
+        forms = forms_of(keys)
+        placed = sorted(found, key=lambda one: (one.time, forms[one.key]))
         measured = self._measured([one.match for one in placed])
         if self._time is None:
             self._send_passed(measured, [one.time for one in placed])
@@ -215,7 +220,7 @@ class MatchOperator(WaitingOperator):
             try:
                 after = search.run(before, ordered, number, until, found)
             except Exception as failure:
-                raise self.failed(failure) from failure
+                raise self.failed(failure, self._shown(ordered.asked)) from failure
             if after is before:
                 continue
             if search.is_idle(after):
@@ -230,6 +235,14 @@ class MatchOperator(WaitingOperator):
         self._held.touch(np.array(changed, dtype=np.int64))
         self._held.clear(np.array(gone, dtype=np.int64))
         return found
+
+    def _shown(self, row: bytes | None) -> Any:
+        """A row for a message."""
+        if row is None:
+            return NO_ELEMENT
+        columns = self._codec.decode([row])
+        names = self.inputs[0].names
+        return {name: one[0].as_py() for name, one in zip(names, columns, strict=True)}
 
     def _measured(self, matches: list[Match]) -> list[pa.Array]:
         """The key columns and the measures of matches."""
@@ -252,6 +265,8 @@ class OrderedRows:
         conditions: Conditions,
         starts: int,
     ) -> None:
+        #: the row that the automaton was given last
+        self.asked: bytes | None = None
         stored = [row for part in rows.stored for row in part]
         listed = places.tolist()
         self.numbers = listed
@@ -266,8 +281,9 @@ class OrderedRows:
 
     def event(self, at: int) -> Event:
         """A row for the automaton."""
+        self.asked = self._stored[at]
         values = tuple(column[at] for column in self._values)
-        return Event(self.bits[at], self._stored[at], values)
+        return Event(self.bits[at], self.asked, values)
 
 
 class _Rows:
@@ -344,7 +360,7 @@ class _Search:
         for at in range(rows.begins[key], rows.begins[key + 1]):
             time = times[at]
             if due is not None and due <= time:
-                state = self._passed(state, time, out)
+                state = self._passed(state, key, time, out)
                 idle, due = self.is_idle(state), self.due(state)
             if idle and starts and not bits[at] & starts:
                 continue
@@ -352,13 +368,13 @@ class _Search:
             if step.state is not state:
                 state = step.state
                 idle, due = self.is_idle(state), self.due(state)
-            out += [Found(time, rows.numbers[at], match) for match in step.matches]
-        return self._passed(state, until, out)
+            out += [Found(time, key, rows.numbers[at], match) for match in step.matches]
+        return self._passed(state, key, until, out)
 
-    def _passed(self, state: MatchState, until: int, out: list[Found]) -> MatchState:
+    def _passed(self, state: MatchState, key: int, until: int, out: list[Found]) -> MatchState:
         while (due := self.due(state)) is not None and due <= until:
             step = self._automaton.advance(state, due)
-            out += [Found(due, 0, match) for match in step.matches]
+            out += [Found(due, key, 0, match) for match in step.matches]
             state = step.state
         return state
 

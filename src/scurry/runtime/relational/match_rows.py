@@ -17,15 +17,25 @@ import pyarrow as pa
 
 from scurry.automaton.automaton import Match
 from scurry.automaton.conditions import ALWAYS, And, Condition, OfEvent, OfMatch
-from scurry.functions.expressions import Call, Expression, InputRef, SessionExpression, rewrite
+from scurry.functions.expressions import (
+    Call,
+    Expression,
+    InputRef,
+    SessionExpression,
+    conjuncts,
+    remap,
+)
 from scurry.functions.match_calls import AggregateRead, MatchExpression, RowRead
 from scurry.runtime.batch import Longs
 from scurry.runtime.columnar.row_codec import RowCodec
+from scurry.runtime.expressions import may_fail
 from scurry.runtime.relational.aggregates.scratch import aggregate_rows
 from scurry.runtime.relational.relation import EvaluatingOperator
 from scurry.runtime.relational.rows_out import null_row
 from scurry.runtime.relational.scalar_code import row_function, values_aggregate
 
+#: As many conditions of a row alone are bits of one number.
+_BITS = 62
 #: What a read gives, for an event at a partial match.
 Getter = Callable[[Any, Any], Any]
 
@@ -64,7 +74,15 @@ class MatchRows:
     def evaluate(self, expression: MatchExpression, matches: list[Match]) -> pa.Array:
         """The value of an expression for each match."""
         columns = self.columns(expression.reads, matches)
-        return self._operator.evaluate(expression.tree, counted(columns, len(matches)))
+        table = counted(columns, len(matches), self.names(expression.reads))
+        return self._operator.evaluate(expression.tree, table)
+
+    def names(self, reads: Sequence[RowRead | AggregateRead]) -> list[str]:
+        """What the columns of reads are called in messages."""
+        return [
+            read.call.title if isinstance(read, AggregateRead) else read.words(self._codec.schema)
+            for read in reads
+        ]
 
     def aggregated(self, read: AggregateRead, groups: list[list[bytes]]) -> pa.Array:
         """The aggregate of each group of rows."""
@@ -76,7 +94,7 @@ class MatchRows:
             columns = [self._operator.evaluate(one, table) for one in read.arguments]
             lengths = np.array([len(groups[number]) for number in there], dtype=np.int64)
             starts = np.cumsum(lengths) - lengths
-            (found,) = aggregate_rows([read.call], counted(columns, len(rows)), starts)
+            (found,) = aggregate_rows([read.call], counted(columns, len(rows), []), starts)
             places: list[int | None] = [None] * len(groups)
             for at, number in enumerate(there):
                 places[number] = at
@@ -84,10 +102,11 @@ class MatchRows:
         return result.fill_null(0) if read.call.function == "COUNT" else result
 
 
-def counted(columns: list[pa.Array], count: int) -> pa.RecordBatch:
+def counted(columns: list[pa.Array], count: int, names: list[str]) -> pa.RecordBatch:
     """Columns as a batch, which knows how many rows it has even without any column."""
     every = [*columns, pa.nulls(count)]
-    return pa.RecordBatch.from_arrays(every, [f"${at}" for at in range(len(every))])
+    named = [*names, *(f"${at}" for at in range(len(names), len(every)))]
+    return pa.RecordBatch.from_arrays(every, named)
 
 
 def rows_of(match: Match, variable: str | None) -> list[bytes]:
@@ -135,19 +154,23 @@ class Conditions:
         if given is None:
             return ALWAYS, 0
         alone: list[Expression] = []
-        with_match: list[Expression] = []
-        for part in _conjuncts(given.tree.tree):
+        asked: list[Condition] = []
+        for part in conjuncts(given.tree.tree):
             reads = [given.reads[at] for at in _read(part)]
             current = all(isinstance(r, RowRead) and r.is_current(variable) for r in reads)
-            (alone if current else with_match).append(part)
-        found: list[Condition] = []
+            if not current:
+                asked.append(OfMatch(self._function(variable, part, given)))
+            elif may_fail(part) or len(self.alone) == _BITS:
+                # it must not fail for a row that nobody asks it about
+                asked.append(OfEvent(_of_event(self._function(variable, part, given))))
+            else:
+                alone.append(_on_input(part, given.reads))
+        found = asked
         mask = 0
         if alone:
-            number = self._bit([_on_input(part, given.reads) for part in alone], given.tree)
+            number = self._bit(alone, given.tree)
             mask = 1 << number
-            found.append(OfEvent(_bit_test(number)))
-        for part in with_match:
-            found.append(OfMatch(self._function(variable, part, given)))
+            found = [OfEvent(_bit_test(number)), *asked]
         condition = found[0]
         for one in found[1:]:
             condition = And(condition, one)
@@ -156,18 +179,13 @@ class Conditions:
     def _bit(self, parts: list[Expression], given: SessionExpression) -> int:
         tree = parts[0] if len(parts) == 1 else Call("AND", tuple(parts), given.tree.type)
         self.alone.append(replace(given, tree=tree))
-        if len(self.alone) > 62:
-            raise AssertionError("a pattern has at most 62 variables with conditions of a row")
         return len(self.alone) - 1
 
     def _function(
         self, variable: str, part: Expression, given: MatchExpression
     ) -> Callable[[Any, Any], bool]:
         places = {old: new for new, old in enumerate(_read(part))}
-        tree = rewrite(
-            part,
-            lambda one: InputRef(places[one.index], one.type) if isinstance(one, InputRef) else one,
-        )
+        tree = remap(part, places)
         reads = [given.reads[at] for at in places]
         getters = [self._getter(read, variable) for read in reads]
         code = row_function(tree)
@@ -190,11 +208,13 @@ class Conditions:
             for read in reads
         ]
 
+        names = self._rows.names(reads)
+
         def holds(value: Any, turn: Any) -> bool:
             columns = [
                 pa.array([get(value, turn)], kind) for get, kind in zip(getters, types, strict=True)
             ]
-            return bool(self._operator.truth(expression, counted(columns, 1))[0])
+            return bool(self._operator.truth(expression, counted(columns, 1, names))[0])
 
         return holds
 
@@ -220,15 +240,8 @@ class Conditions:
         return self.columns.index(column)
 
     def _aggregate(self, read: AggregateRead, events: Callable[[Any, Any], list[Event]]) -> Getter:
-        trees = [
-            rewrite(
-                one.tree,
-                lambda ref: (
-                    InputRef(self._slot(ref.index), ref.type) if isinstance(ref, InputRef) else ref
-                ),
-            )
-            for one in read.arguments
-        ]
+        slots = {at: self._slot(at) for one in read.arguments for at in _read(one.tree)}
+        trees = [remap(one.tree, slots) for one in read.arguments]
         code = values_aggregate(read.call, trees)
         if code is not None:
             return lambda value, turn: code([event.values for event in events(value, turn)])
@@ -250,12 +263,6 @@ def _events(variable: str | None, defined: str) -> Callable[[Any, Any], list[Eve
     return lambda value, turn: list(turn.get_events_for_pattern(variable))
 
 
-def _conjuncts(tree: Expression) -> list[Expression]:
-    if isinstance(tree, Call) and tree.function == "AND":
-        return [part for operand in tree.operands for part in _conjuncts(operand)]
-    return [tree]
-
-
 def _read(tree: Expression) -> list[int]:
     """Which reads an expression has, each once."""
     return list(dict.fromkeys(one.index for one in tree.walk() if isinstance(one, InputRef)))
@@ -263,17 +270,15 @@ def _read(tree: Expression) -> list[int]:
 
 def _on_input(tree: Expression, reads: tuple[RowRead | AggregateRead, ...]) -> Expression:
     """A condition of a row alone, over the columns of the input."""
-
-    def column(one: Expression) -> Expression:
-        if not isinstance(one, InputRef):
-            return one
-        read = reads[one.index]
-        assert isinstance(read, RowRead)
-        return InputRef(read.column, one.type, span=one.span)
-
-    return rewrite(tree, column)
+    columns = {at: read.column for at, read in enumerate(reads) if isinstance(read, RowRead)}
+    return remap(tree, columns)
 
 
 def _bit_test(number: int) -> Callable[[Any], bool]:
     mask = 1 << number
     return lambda event: bool(event.bits & mask)
+
+
+def _of_event(holds: Callable[[Any, Any], bool]) -> Callable[[Any], bool]:
+    """A condition that asks nothing of the match."""
+    return lambda event: holds(event, None)
