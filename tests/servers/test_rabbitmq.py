@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import pickle
+import socket
+import subprocess
 import sys
 import threading
 import time
@@ -379,3 +381,27 @@ def test_mistakes_are_found_when_the_program_is_built(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "pika", None)
     with pytest.raises(ProgramError, match=r"pip install 'scurry\[rabbitmq\]'"):
         RMQSource(config, "q", True, SimpleStringSchema())
+
+
+_START = """
+import sys
+from scurry.testing.servers import RabbitMQServer
+server = RabbitMQServer()
+server.port = int(sys.argv[1])
+server.start()
+"""
+
+
+@pytest.mark.usefixtures("rabbitmq_installed")
+def test_a_server_that_cannot_start_says_why_and_leaves_nothing_behind() -> None:
+    with socket.socket() as other:
+        # not listening: nothing answers there, and the server cannot have the port
+        other.bind(("127.0.0.1", 0))
+        port = str(other.getsockname()[1])
+        # a process left behind would hold the output open, and this would not return
+        ended = subprocess.run(
+            [sys.executable, "-c", _START, port], capture_output=True, text=True, timeout=200
+        )
+    assert ended.returncode == 1
+    assert "RabbitMQServer did not start" in ended.stderr
+    assert "eaddrinuse" in ended.stderr

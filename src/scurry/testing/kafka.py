@@ -24,11 +24,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from scurry.testing.servers import free_port
+
 KAFKA_VERSION = "4.1.0"
 #: Set to 1 where a missing server is a failure rather than a reason to skip tests.
 REQUIRE = "SCURRY_REQUIRE_SERVERS"
 _CLUSTER = "4L6g3nShT-eMCtK--X86sw"
-_START_SECONDS = 60.0
+_START_SECONDS = 120.0
 _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>scurry</groupId>
@@ -116,7 +118,7 @@ class KafkaBroker:
 
     def __init__(self, directory: Path, settings: dict[str, str] | None = None) -> None:
         self.directory = directory
-        self._port, self._controller = _free_port(), _free_port()
+        self._port, self._controller = free_port(), free_port()
         self._settings = settings or {}
         self._process: subprocess.Popen[bytes] | None = None
         directory.mkdir(parents=True, exist_ok=True)
@@ -309,13 +311,6 @@ def _locked(path: Path) -> Iterator[None]:
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _answers(port: int) -> bool:

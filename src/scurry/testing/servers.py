@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
+import random
 import shutil
 import signal
 import socket
@@ -20,15 +21,21 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-_START_SECONDS = 60.0
+_START_SECONDS = 120.0
+_PORTS = range(15_000, 30_000)
 
 
 def free_port() -> int:
-    """A port of the loopback address that nobody uses."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port of the loopback address that nobody uses.
+
+    The port is below those that systems give to outgoing connections: a server that needs
+    seconds before it listens would find such a port taken.
+    """
+    for port in random.SystemRandom().sample(_PORTS, 100):
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise RuntimeError(f"none of 100 ports between {_PORTS[0]} and {_PORTS[-1]} is free")
 
 
 class LocalServer(ABC):
@@ -73,8 +80,10 @@ class LocalServer(ABC):
         deadline = time.monotonic() + _START_SECONDS
         while not self.answers():
             if self._process.poll() is not None or time.monotonic() > deadline:
+                # what was started holds the caller's output open: end it, then say why
+                self.stop(signal.SIGKILL)
                 with open(log, errors="replace") as text:
-                    raise RuntimeError(f"{self.command()[0]} did not start:\n{text.read()}")
+                    raise RuntimeError(f"{type(self).__name__} did not start:\n{text.read()}")
             time.sleep(0.05)
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
