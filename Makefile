@@ -31,10 +31,12 @@ lint: $(STAMP) ## check style, types and layers only
 # SCURRY_REQUIRE_SERVERS=1 makes a server that cannot be had (a Kafka broker, say) a failure; without
 # it the tests that need the server are skipped, loudly.
 # `lint` goes first even under `make -j`: a style error should not wait for Spark.
+# Tests write many small files, so these lie in memory where the system has a place for that.
 pytest: lint $(STAMP) ## run all tests, after lint
 	@sh scripts/install_servers.sh
 	@echo "==> tests: pytest, two processes"
-	@$(WITH_JAVA) && $(BIN)/scurry warm-up && $(BIN)/python -m pytest -n 2 --dist loadgroup
+	@$(WITH_JAVA) && $(BIN)/scurry warm-up && \
+	  TMPDIR="$$(sh scripts/test-directory.sh)" $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 PROGRAMS ?= 10000
 fuzz: $(STAMP) ## run random programs, PROGRAMS=n of them, and compare them with a model of Flink

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -31,6 +32,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "tests/servers" in str(item.path):
             item.add_marker(pytest.mark.servers)
             item.add_marker(pytest.mark.xdist_group("servers"))
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays, so the garbage collector need not look at it."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_sessionfinish() -> None:

@@ -162,31 +162,30 @@ run(Path({root!r}), {parallelism})
 """
 
 
-@pytest.mark.parametrize("point", ["after-sinks", *RESCALE_POINTS])
-def test_a_job_that_dies_while_it_is_rescaled_loses_and_doubles_nothing(
-    tmp_path: Path, point: str
-) -> None:
-    """With ``after-sinks`` the first micro-batch after the change has reached the sink, and is run
-    again with yet another parallelism."""
+def test_a_job_that_dies_while_it_is_rescaled_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    """It dies at each point of a change, and then begins another one. With ``after-sinks`` the
+    first micro-batch after the change has reached the sink, and is run again with yet another
+    parallelism."""
     (tmp_path / "out").mkdir()
     faults = tmp_path / "faults"
     faults.mkdir()
-    run(tmp_path, 2, 2)
-    (faults / point).write_text("SIGKILL")
-    script = tmp_path / "job.py"
-    tests = str(REPOSITORY)
-    script.write_text(SCRIPT.format(tests=tests, root=str(tmp_path), parallelism=3))
-    subprocess.run(
-        [sys.executable, str(script)],
-        check=False,
-        stderr=subprocess.DEVNULL,
-        env={
-            **os.environ,
-            VARIABLE: str(faults),
-            "PYTHONPATH": str(REPOSITORY / "src"),
-            "SCURRY_MASTER": "local[2]",
-        },
-    )
-    assert (faults / f"{point}.struck").exists()
-    run(tmp_path, {"rescaling": 2, "rescaled": 3}.get(point, 1))
+    run(tmp_path, 2, 1)
+    for point, parallelism in zip([*RESCALE_POINTS, "after-sinks"], [3, 1, 3], strict=True):
+        (faults / point).write_text("SIGKILL")
+        script = tmp_path / "job.py"
+        tests = str(REPOSITORY)
+        script.write_text(SCRIPT.format(tests=tests, root=str(tmp_path), parallelism=parallelism))
+        subprocess.run(
+            [sys.executable, str(script)],
+            check=False,
+            stderr=subprocess.DEVNULL,
+            env={
+                **os.environ,
+                VARIABLE: str(faults),
+                "PYTHONPATH": str(REPOSITORY / "src"),
+                "SCURRY_MASTER": "local[2]",
+            },
+        )
+        assert (faults / f"{point}.struck").exists()
+    run(tmp_path, 2)
     assert results(tmp_path) == expected()

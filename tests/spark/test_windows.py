@@ -32,7 +32,7 @@ from scurry.testing.spark import collect_on_spark
 pytestmark = pytest.mark.spark
 ON_SPARK = [param.values[0] for param in TRANSCRIPTS if param.values[0].get("spark")]
 LATE = OutputTag("late")
-EVENTS = [(f"k{i % 5}", (i * 37) % 211, i) for i in range(110)]
+EVENTS = [(f"k{i % 5}", (i * 37) % 211, i) for i in range(80)]
 
 
 def labelled(number: int) -> Callable[[Any], Any]:
