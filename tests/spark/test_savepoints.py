@@ -94,6 +94,16 @@ def test_a_savepoint_of_a_job_that_goes_on(tmp_path: Path, monkeypatch: pytest.M
         assert Counter(map(tuple, copy.results())) == EXPECTED
 
 
+PROGRAM = """
+from pathlib import Path
+from tests.spark.test_savepoints import add_job, environment, sink_in
+root = Path({root!r})
+env = environment(root / "ck", 10)
+add_job(env, sink_in(root / "out"))
+env.execute()
+"""
+
+
 def test_the_commands(tmp_path: Path) -> None:
     sink, run = sink_in(tmp_path / "out"), CliRunner()
     client = started(environment(tmp_path / "ck", 10), sink, 2)
@@ -115,6 +125,13 @@ def test_the_commands(tmp_path: Path) -> None:
     assert len(found) == 3
     shown = run.invoke(main, ["savepoint", "show", str(tmp_path / "sp" / "off")])
     assert "'count'" in shown.stdout or "count" in shown.stdout
+    program = tmp_path / "app.py"
+    program.write_text(PROGRAM.format(root=str(tmp_path)))
+    compared = run.invoke(main, ["diff", "--json", str(tmp_path / "sp" / "off"), str(program)])
+    assert compared.exit_code == 0, compared.output
+    outcomes = Counter(json.loads(line)["outcome"] for line in compared.stdout.splitlines())
+    assert outcomes["kept"] > 2
+    assert not outcomes["dropped"]
     again = environment(tmp_path / "other", 10).from_savepoint(str(tmp_path / "sp" / "off"))
     add_job(again, sink)
     again.execute()

@@ -155,6 +155,16 @@ def why_not(before: StateLayout | str, now: StateLayout) -> str:
     return _in_words(before, now, stuck)
 
 
+def changed_parameters(before: StateLayout | str, now: StateLayout) -> list[str]:
+    """What has changed from one layout to another that reads its state, in words."""
+    if isinstance(before, str) or before.kind != now.kind:
+        return []
+    told = [_in_words(before, now, [name]) for name in _changed(before, now)]
+    if before.version != now.version:
+        told.append(f"format {before.version} -> {now.version}")
+    return list(dict.fromkeys(told))
+
+
 def _takes_any(before: StateLayout, now: StateLayout) -> bool:
     """Every function may have operator state, with keys or without."""
     return (before.kind, now.kind) == (_OPERATOR_STATE, _KEYED) and _still_broadcast(before, now)

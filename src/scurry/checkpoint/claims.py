@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from scurry.checkpoint.carry_over import why_not
@@ -33,8 +33,8 @@ _log = logging.getLogger("scurry.checkpoint")
 _SINK = SinkOperator.state_kind
 _NOBODYS = "no operator of the program takes it over"
 _LEAVE = (
-    "start with `scurry run --allow-non-restored-state`, or set "
-    f"{IGNORE_UNCLAIMED_STATE.key} to true"
+    "start with `scurry run --allow-dropped UID`, or with `--allow-non-restored-state` for all, or "
+    f"set {IGNORE_UNCLAIMED_STATE.key} to true"
 )
 #: The longest position that is shown whole.
 _LONG = 120
@@ -73,15 +73,22 @@ class Unclaimed:
         return f"{self.record.name!r} (uid {self.uid!r}{place}): {self.what}{reason}"
 
 
-def claim_state(job: JobSpec, standing: Standing, allow_non_restored_state: bool) -> JobSpec:
-    """``job``, with what it has to drop; raises :class:`StateError` if it must not drop that."""
+def claim_state(
+    job: JobSpec,
+    standing: Standing,
+    allow_non_restored_state: bool,
+    allow_dropped: Collection[str] = (),
+) -> JobSpec:
+    """``job``, with what it has to drop; raises :class:`StateError` if it must not drop that. It
+    may drop everything, or the state of the operators whose uids are in ``allow_dropped``."""
     held = dict(_held(standing))
     refuse_mixed_up(job.inventory, standing.epoch.inventory, held, standing.place)
     left = list(_left_behind(job, held))
     if not left:
         return job
-    if not allow_non_restored_state:
-        raise StateError(_refusal(job, standing, left))
+    refused = [] if allow_non_restored_state else [o for o in left if o.uid not in allow_dropped]
+    if refused:
+        raise StateError(_refusal(job, standing, refused))
     by_stage: dict[int, set[str]] = {}
     for one in left:
         why = "no operator of the program can read it" if one.changed else _NOBODYS
@@ -114,11 +121,11 @@ def _left_behind(job: JobSpec, held: Mapping[str, Unclaimed]) -> Iterator[Unclai
             yield one
         elif changed := _why_not(one.record, claimed):
             yield replace(one, record=claimed, reason=changed, changed=True)
-        elif elsewhere := frozenset(s for s in one.stages if _out_of_reach(s, *runs_in)):
-            yield replace(one, stages=elsewhere, reason=_elsewhere(elsewhere, runs_in))
+        elif beyond := frozenset(s for s in one.stages if out_of_reach(s, *runs_in)):
+            yield replace(one, stages=beyond, reason=elsewhere(beyond, runs_in))
 
 
-def _out_of_reach(held: int, now: int) -> bool:
+def out_of_reach(held: int, now: int) -> bool:
     """Whether an operator that runs in stage ``now`` cannot be given what lies in stage ``held``.
     Journals are dealt out to any stage. What functions of the ingress keep, the driver has."""
     return held != now and 0 in (held, now)
@@ -156,7 +163,8 @@ def _why_not(record: OperatorRecord, claimed: OperatorRecord) -> str:
     return why_not(record.layout, claimed.layout)
 
 
-def _elsewhere(held: frozenset[int], now: frozenset[int]) -> str:
+def elsewhere(held: frozenset[int], now: frozenset[int]) -> str:
+    """Where state lies, and where its operator runs, in words."""
     return f"it lies in {_stages(held)}, and the operator now runs in {_stages(now)}"
 
 

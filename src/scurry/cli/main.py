@@ -11,6 +11,7 @@ import click
 from scurry import __version__
 from scurry.cli.checkpoint import checkpoint
 from scurry.cli.demo import demo
+from scurry.cli.diff import diff
 from scurry.cli.doctor import doctor
 from scurry.cli.jobs import status
 from scurry.cli.run import run
@@ -31,6 +32,7 @@ main.add_command(demo)
 main.add_command(status)
 main.add_command(checkpoint)
 main.add_command(savepoint)
+main.add_command(diff)
 main.add_command(doctor)
 main.add_command(warm_up)
 

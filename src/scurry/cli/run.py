@@ -108,6 +108,14 @@ def as_script(
     help="Start from a checkpoint that holds state which no operator takes over, and drop that.",
 )
 @click.option(
+    "--allow-dropped",
+    "dropped",
+    metavar="UID",
+    multiple=True,
+    help="Drop the state of the operator UID if the program cannot take it over; may be repeated. "
+    "`scurry diff` lists what would be dropped.",
+)
+@click.option(
     "-s",
     "--from-savepoint",
     "--fromSavepoint",
@@ -124,6 +132,7 @@ def run(
     parallelism: int | None,
     progress: bool | None,
     drop_state: bool,
+    dropped: tuple[str, ...],
     savepoint: str | None,
     full: bool,
     file: Path,
@@ -134,7 +143,7 @@ def run(
     Options of scurry stand before FILE; all that follows FILE belongs to the program.
     """
     script = file.resolve()
-    conf = {**conf, **_recovery(drop_state, savepoint)}
+    conf = {**conf, **_recovery(drop_state, dropped, savepoint)}
     variables = settings(master, parallelism, conf)
     wanted = sys.stderr.isatty() if progress is None else progress
     with (
@@ -145,16 +154,19 @@ def run(
         runpy.run_path(str(script), run_name="__main__")
 
 
-def _recovery(drop_state: bool, savepoint: str | None) -> dict[str, str]:
+def _recovery(drop_state: bool, dropped: Sequence[str], savepoint: str | None) -> dict[str, str]:
     """What the options about state mean as configuration."""
-    if not drop_state and savepoint is None:
+    if not drop_state and not dropped and savepoint is None:
         return {}
     # imported here, because other commands start faster without it
-    from scurry.common.options.checkpoints import IGNORE_UNCLAIMED_STATE, RECOVERY_PATH
+    from scurry.common.options import checkpoints
 
-    found = {IGNORE_UNCLAIMED_STATE.key: "true"} if drop_state else {}
+    found = {checkpoints.IGNORE_UNCLAIMED_STATE.key: "true"} if drop_state else {}
+    if dropped:
+        # a semicolon behind each, so that a uid may have commas
+        found[checkpoints.ALLOW_DROPPED.key] = "".join(f"{uid};" for uid in dropped)
     if savepoint is not None:
-        found[RECOVERY_PATH.key] = str(Path(savepoint).absolute())
+        found[checkpoints.RECOVERY_PATH.key] = str(Path(savepoint).absolute())
     return found
 
 

@@ -30,7 +30,7 @@ from scurry.common.watermark_strategy import WatermarkStrategy
 from scurry.compile.explain import describe_plan, explain
 from scurry.compile.job import CompiledJob, Settings, compile_job
 from scurry.connectors.collection import CollectionSource
-from scurry.datastream import unstarted
+from scurry.datastream import previews, unstarted
 from scurry.datastream.cached_stream import CachedDataStream, StreamCache
 from scurry.datastream.checkpointing_mode import mode_of
 from scurry.datastream.data_frames import source_of
@@ -306,6 +306,7 @@ class StreamExecutionEnvironment(JobSettings):
 
         unwritten = self._unwritten_caches()
         job = self._compile(job_name, [cache.writer() for cache in unwritten])
+        previews.stop_here(job)
         running = launch(job.runnable, self._configuration, self._restart_strategy, self._told())
         self._sinks = []
         client = JobClient(running)

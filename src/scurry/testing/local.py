@@ -10,7 +10,7 @@ import contextlib
 import itertools
 import tempfile
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -172,9 +172,14 @@ class LocalJob:
         self._move_to(runnable)
         return self.step(max_records)
 
-    def continue_as(self, job: CompiledJob, allow_non_restored_state: bool = False) -> None:
+    def continue_as(
+        self,
+        job: CompiledJob,
+        allow_non_restored_state: bool = False,
+        allow_dropped: Collection[str] = (),
+    ) -> None:
         """Restart as ``job``, a changed program, as a job on Spark does on its checkpoint."""
-        runnable = self._claiming(job, allow_non_restored_state)
+        runnable = self._claiming(job, allow_non_restored_state, allow_dropped)
         before, after, epoch = self._job.spec, runnable.spec, self.checkpoint.last_epoch()
         same = before.parallelism == after.parallelism and len(before.stages) == len(after.stages)
         if same and (epoch is None or not moved(after, epoch)):
@@ -182,12 +187,17 @@ class LocalJob:
         else:
             self._move_to(runnable)
 
-    def _claiming(self, job: CompiledJob, allow_non_restored_state: bool = False) -> Job:
+    def _claiming(
+        self,
+        job: CompiledJob,
+        allow_non_restored_state: bool = False,
+        allow_dropped: Collection[str] = (),
+    ) -> Job:
         """``job``, if it may go on with the state that there is."""
         after = job.spec
         standing = standing_of(self.checkpoint, "memory")
         if standing is not None:
-            after = claim_state(after, standing, allow_non_restored_state)
+            after = claim_state(after, standing, allow_non_restored_state, allow_dropped)
         return replace(job.runnable, spec=after)
 
     def _move_to(self, job: Job) -> None:

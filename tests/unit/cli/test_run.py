@@ -12,6 +12,8 @@ from click.testing import CliRunner, Result
 
 import scurry.cli.failures as failures
 from scurry.cli.main import main
+from scurry.common import Configuration
+from scurry.common.options.checkpoints import ALLOW_DROPPED
 
 SHOW = "import json, os, sys\nprint(json.dumps({expression}))\n"
 
@@ -64,6 +66,12 @@ def test_leave_to_drop_state_is_a_configuration_value(tmp_path: Path, flag: str)
     before = (flag, "--conf", "a.b=1")
     conf = shown(tmp_path, "json.loads(os.environ['SCURRY_CONF'])", before=before)
     assert conf == {"a.b": "1", "execution.state-recovery.ignore-unclaimed-state": "true"}
+
+
+def test_leave_to_drop_state_by_uid_is_a_configuration_value(tmp_path: Path) -> None:
+    before = ("--allow-dropped", "a, b", "--allow-dropped", "c")
+    conf = shown(tmp_path, "json.loads(os.environ['SCURRY_CONF'])", before=before)
+    assert ALLOW_DROPPED.read(Configuration.of(conf)) == ("a, b", "c")
 
 
 def test_absent_options_set_no_variable(tmp_path: Path) -> None:

@@ -112,8 +112,8 @@ def test_state_whose_uid_changed_is_refused() -> None:
         assert lines[4] == (
             "State belongs to the uid of its operator. Give the operator that it belongs to its "
             "uid again, for instance .uid('count'). Or drop this state for good: start with "
-            "`scurry run --allow-non-restored-state`, or set "
-            "execution.state-recovery.ignore-unclaimed-state to true."
+            "`scurry run --allow-dropped UID`, or with `--allow-non-restored-state` for all, or "
+            "set execution.state-recovery.ignore-unclaimed-state to true."
         )
 
 
@@ -131,6 +131,19 @@ def test_state_that_may_be_dropped_is_dropped_for_good(caplog: pytest.LogCapture
         job.continue_as(counting("count", sink=sink), allow_non_restored_state=True)
         drain(job)
         assert sink.values[5:] == [("a", 1), ("timer", 56)]
+
+
+def test_leave_to_drop_state_can_be_given_by_uid() -> None:
+    sink = ListSink()
+    with after_two_batches(counting("count", sink=sink)) as job:
+        changed = counting("new", "others", sink)
+        with pytest.raises(StateError) as refusal:
+            job.continue_as(changed, allow_dropped=["count", "unknown"])
+        assert "(uid 'events'" in str(refusal.value)
+        assert "(uid 'count'" not in str(refusal.value)
+        job.continue_as(changed, allow_dropped=["count", "events"])
+        job.step(1)
+        assert sink.values[4:] == [("a", 1)], "from the beginning, with nothing counted"
 
 
 def test_a_source_whose_uid_changed_is_refused_and_with_leave_begins_anew() -> None:

@@ -90,8 +90,8 @@ def test_the_refusal_names_operator_place_change_and_what_to_do() -> None:
     assert lines[2:] == [
         "Put back what has changed. Or begin with the changed operator anew: give it a uid of its "
         "own and drop the state of the old one for good: start with `scurry run "
-        "--allow-non-restored-state`, or set execution.state-recovery.ignore-unclaimed-state to "
-        "true."
+        "--allow-dropped UID`, or with `--allow-non-restored-state` for all, or set "
+        "execution.state-recovery.ignore-unclaimed-state to true."
     ]
 
 

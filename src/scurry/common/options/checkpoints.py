@@ -45,6 +45,13 @@ IGNORE_UNCLAIMED_STATE: Option[bool] = Option(
     older=("execution.savepoint.ignore-unclaimed-state",),
     setter="scurry run -n",
 )
+ALLOW_DROPPED: Option[tuple[str, ...]] = Option(
+    "scurry.state-recovery.allow-dropped",
+    "list",
+    (),
+    "The uids of operators whose state may be dropped if no operator takes it over or can read it.",
+    setter="scurry run --allow-dropped",
+)
 SAVEPOINT_DIRECTORY: Option[str | None] = Option(
     "execution.checkpointing.savepoint-dir",
     "string",

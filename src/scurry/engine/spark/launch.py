@@ -54,6 +54,7 @@ def launch(
             on_progress=on_progress,
             dependencies=dependencies,
             allow_non_restored_state=checkpoints.IGNORE_UNCLAIMED_STATE.read(configuration),
+            allow_dropped=checkpoints.ALLOW_DROPPED.read(configuration),
             configuration=configuration,
             renew=partial(connect, renewed_session),
         )

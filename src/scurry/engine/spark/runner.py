@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from dataclasses import replace
 from types import TracebackType
@@ -119,6 +119,7 @@ class SparkJob:
         on_progress: Callable[[Progress], None] | None = None,
         dependencies: Dependencies | None = None,
         allow_non_restored_state: bool = False,
+        allow_dropped: Collection[str] = (),
         configuration: Configuration | None = None,
         renew: Callable[[], tuple[SparkSession, Dependencies]] | None = None,
     ) -> None:
@@ -139,7 +140,7 @@ class SparkJob:
         )
         self._program = self._spec
         self.job_id = self._spec.run_id
-        self._allow_non_restored_state = allow_non_restored_state
+        self._may_drop = allow_non_restored_state, allow_dropped
         self._sinks = job.sinks
         Job(self._spec, job.sinks).take_rooms(self._directory.layout.room)
         self._session = query_session(session, self._spec.parallelism)
@@ -167,7 +168,7 @@ class SparkJob:
         self._directory.check(self._spec)
         standing = self._directory.standing()
         if standing is not None:
-            self._spec = claim_state(self._program, standing, self._allow_non_restored_state)
+            self._spec = claim_state(self._program, standing, *self._may_drop)
         return self._directory.prepare(self._spec).checkpoint_id
 
     def start(self) -> None:
