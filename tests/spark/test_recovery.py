@@ -102,13 +102,15 @@ def add_job(env: Any, sink: Sink) -> None:
 
 
 def test_a_stopped_job_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    """The directory has a name in which every character has a meaning somewhere."""
+    place = tmp_path / "a b%20c#d?e*[f]{g}+é"
     (tmp_path / "out").mkdir()
     sink = FileSink(tmp_path / "out")
     runs = 0
     while len(sink.results()) < 200:
         runs += 1
         batches: list[int] = []
-        env = environment(tmp_path / "ck", 15)
+        env = environment(place, 15)
         add_job(env, sink)
         env.on_progress(lambda progress, seen=batches: seen.append(progress.batch))
         client = env.execute_async()
@@ -119,7 +121,7 @@ def test_a_stopped_job_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     assert runs >= 3
     assert Counter(map(tuple, sink.results())) == EXPECTED
     # starting a finished job again does nothing
-    env = environment(tmp_path / "ck", 15)
+    env = environment(place, 15)
     add_job(env, sink)
     env.execute()
     assert Counter(map(tuple, sink.results())) == EXPECTED

@@ -14,7 +14,7 @@ import uuid
 from pathlib import Path
 
 from scurry.checkpoint.layout import Layout
-from scurry.checkpoint.manifest import ManifestFile
+from scurry.checkpoint.manifest import Generation, ManifestFile
 from scurry.checkpoint.savepoint_manifest import (
     SavepointManifest,
     check_whole,
@@ -70,6 +70,7 @@ def _move_in(draft: Path, checkpoint: Path, manifest: SavepointManifest) -> None
     own = ManifestFile(source.manifest).read()
     own.restored_from, own.copy = manifest.savepoint_id, uuid.uuid4().hex
     source.manifest.unlink()
+    _begin_anew(source, own.generations[-1])
     for entry in os.scandir(draft):
         target = checkpoint / entry.name
         # what a restore that was interrupted has left
@@ -81,6 +82,18 @@ def _move_in(draft: Path, checkpoint: Path, manifest: SavepointManifest) -> None
         raise StateError(
             f"Somebody else has just made a checkpoint in {checkpoint}. Start the job again."
         )
+
+
+def _begin_anew(source: Layout, generation: Generation) -> None:
+    """Make what was restored the first generation. Generations are numbered by the leases of
+    drivers, which begin anew as well: under its old number it would be taken for one of these."""
+    if generation.number == 0:
+        return
+    old, new = source.home(generation.number), source.home(0)
+    for entry in os.scandir(old.path):
+        os.rename(entry.path, new.path / entry.name)
+    old.path.rmdir()
+    generation.number = 0
 
 
 def _clear_drafts(checkpoint: Path) -> None:

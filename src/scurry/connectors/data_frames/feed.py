@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from scurry.common.errors import JobError
 from scurry.common.fault_points import fault_point
+from scurry.common.hadoop_paths import hadoop_path
 from scurry.common.query_stopped import QueryStopped
 from scurry.connectors.data_frames.landing import Landing, PieceWriter
 
@@ -87,7 +88,7 @@ class Feed:
         """Start the query; the job goes on with batch ``reading``."""
         self._reading = reading
         writer = self._frame.writeStream.foreachBatch(self._on_batch).option(
-            "checkpointLocation", (self._room / "spark").as_uri()
+            "checkpointLocation", hadoop_path(self._room / "spark")
         )
         if self._available_now:
             writer = writer.trigger(availableNow=True)

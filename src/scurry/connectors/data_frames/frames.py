@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from scurry.common.hadoop_paths import hadoop_pattern
 from scurry.common.type_information import TypeInformation
 from scurry.connectors.data_frames.types import check_for_files, columns_of_schema, schema_of_type
 from scurry.connectors.data_frames.values import FrameColumns
@@ -40,4 +41,4 @@ def files_of(session: SparkSession, schema: StructType, place: Path) -> tuple[Fi
     factory = parquet_of(FrameColumns(columns_of_schema(schema)))
     builder = FileSink.for_bulk_format(str(place), factory)
     sink = builder.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner()).build()
-    return sink, session.readStream.schema(schema).parquet(place.as_uri())
+    return sink, session.readStream.schema(schema).parquet(hadoop_pattern(place))

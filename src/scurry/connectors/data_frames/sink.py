@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 
 from scurry.common.errors import JobError, ProgramError
+from scurry.common.hadoop_paths import hadoop_pattern
 from scurry.connectors.data_frames.types import check_for_files, columns_of_schema
 from scurry.connectors.data_frames.values import FrameColumns
 from scurry.connectors.seen import SeenBatches
@@ -67,7 +68,7 @@ class _FrameSink(Sink):
         assert self._schema is not None
         if not names:
             return self._session.createDataFrame([], self._schema)
-        paths = [(self.directory() / name).as_uri() for name in names]
+        paths = [hadoop_pattern(self.directory() / name) for name in names]
         return self._session.read.schema(self._schema).parquet(*paths)
 
 

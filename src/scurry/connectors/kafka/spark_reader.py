@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scurry.common.errors import ConfigurationError, JobError
+from scurry.common.hadoop_paths import hadoop_path
 from scurry.connectors.kafka.client import FLINK_KEYS, Patience
 from scurry.functions.source import Json, ReadPlan, ReadRange, SourceEnumerator
 
@@ -113,7 +114,9 @@ class SparkReads:
             .option("failOnDataLoss", str(fail_on_data_loss).lower())
             .load()
         )
-        frame.selectExpr(*_COLUMNS).write.partitionBy("topic", "partition").parquet(place.as_uri())
+        frame.selectExpr(*_COLUMNS).write.partitionBy("topic", "partition").parquet(
+            hadoop_path(place)
+        )
         return [ReadRange(item.partition, [*item.what, str(place)]) for item in ranges]
 
     def forget(self) -> None:

@@ -21,6 +21,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.query import StreamingQuery
 
 from scurry.checkpoint.directory import JobDirectory
+from scurry.common.hadoop_paths import hadoop_path
 from scurry.common.query_stopped import QueryStopped
 from scurry.engine.job import Job
 from scurry.engine.pace import Pace
@@ -136,7 +137,7 @@ class Attempt:
         writer = (
             frame.writeStream.queryName(f"{self._spec.name} {self._spec.run_id[:8]}")
             .foreachBatch(self._on_batch)
-            .option("checkpointLocation", self._directory.home.spark.as_uri())
+            .option("checkpointLocation", hadoop_path(self._directory.home.spark))
         )
         if trigger is not None:
             writer = writer.trigger(processingTime=trigger)

@@ -7,18 +7,30 @@ Spark's own reader of state stores.
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import functools
+import hashlib
+import re
+import shutil
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
 from scurry.checkpoint.at_rest import CheckpointAtRest
 from scurry.checkpoint.log_files import LogFiles
+from scurry.common.errors import ConfigurationError
+from scurry.common.own_directories import process_directory
 from scurry.engine.spark.routes import route_values
 from scurry.engine.spark.session import obtain_session, query_session
 from scurry.runtime.report import decode_report
 from scurry.state.journal import Head, decode_head
 from scurry.state.rescaling import Place
 from scurry.state.stored_tables import StoredJournal
+
+#: What a URI has as it is.
+_PLAIN = re.compile(r"[\w/.~!$&'()*+,;=:@-]*")
 
 
 class StoredStage:
@@ -47,7 +59,31 @@ def slots_by_route(parallelism: int) -> dict[int, int]:
 def _state(session: SparkSession, checkpoint: str, operator: int, variable: str) -> DataFrame:
     """What a state variable of a stage held after the last committed micro-batch."""
     reader = session.read.format("statestore").option("stateVarName", variable)
-    return reader.option("operatorId", operator).load(checkpoint)
+    return reader.option("operatorId", operator).load(_plain_path(session, checkpoint))
+
+
+def _plain_path(session: SparkSession, checkpoint: str) -> str:
+    """A path to a checkpoint that Spark's reader of state stores can use. That reader quotes a path
+    and takes the result for the path, so what quoting would change gets a plain second name."""
+    if _PLAIN.fullmatch(checkpoint):
+        return checkpoint
+    if not (session.sparkContext.master or "").startswith("local["):
+        raise ConfigurationError(
+            f"State in {checkpoint!r} cannot be read: Spark's reader of state does not find "
+            "directories that have spaces or special characters in their paths. Move the "
+            "checkpoint to a directory whose path has letters, digits and hyphens only."
+        )
+    link = _links() / hashlib.blake2b(checkpoint.encode(), digest_size=8).hexdigest()
+    with contextlib.suppress(FileExistsError):
+        link.symlink_to(checkpoint)
+    return str(link)
+
+
+@functools.cache
+def _links() -> Path:
+    made = process_directory("links")
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
 
 
 def stored_journals(
