@@ -6,17 +6,21 @@ and each event may lead it on, or to several states at once, or nowhere: then it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from scurry.automaton.compiler import CompiledPattern
-from scurry.automaton.indifference import decisive_conditions
+from scurry.automaton.conditions import Condition
+from scurry.automaton.indifference import decided, decisive_conditions
 from scurry.automaton.matches import Link, MatchQueue, Partial, by_step, links_of
 from scurry.automaton.skip_strategy import EventId
 from scurry.automaton.states import Action, Kind, State, Transition
 
 #: The events of a match by the names of the steps.
 Match = dict[str, list[Any]]
+#: What conditions of the event alone say, as far as that is known.
+Known = Mapping[Condition, bool]
+_NOTHING: Known = {}
 
 
 class TimedOut(NamedTuple):
@@ -51,9 +55,9 @@ class _Turn:
 
     __slots__ = ("_clock", "_link", "_names", "_timestamp", "known", "value")
 
-    def __init__(self, value: Any, timestamp: int, clock: Callable[[], int]) -> None:
+    def __init__(self, value: Any, timestamp: int, clock: Callable[[], int], known: Known) -> None:
         self.value = value
-        self.known: dict[Any, bool] = {}
+        self.known: dict[Condition, bool] = dict(known)
         self._timestamp = timestamp
         self._clock = clock
         self._link: Link | None = None
@@ -88,11 +92,18 @@ class Automaton:
         self._keep_timed_out = keep_timed_out
         self._decisive = decisive_conditions(pattern)
 
-    def is_indifferent(self, value: Any) -> bool:
+    def changes_nothing(self, known: Known) -> bool:
+        """Whether any event of which this is known changes nothing, whatever partial matches there
+        are."""
+        if self._decisive is None:
+            return False
+        return all(decided(condition, known) is False for condition in self._decisive)
+
+    def is_indifferent(self, value: Any, known: Known = _NOTHING) -> bool:
         """Whether an event changes nothing, whatever partial matches there are."""
         if self._decisive is None:
             return False
-        turn = _Turn(value, 0, _no_clock)
+        turn = _Turn(value, 0, _no_clock, known)
         try:
             return not any(condition.test(turn) for condition in self._decisive)
         except Exception:
@@ -141,12 +152,18 @@ class Automaton:
     # --- events
 
     def process(
-        self, state: MatchState, value: Any, timestamp: int, clock: Callable[[], int]
+        self,
+        state: MatchState,
+        value: Any,
+        timestamp: int,
+        clock: Callable[[], int],
+        known: Known = _NOTHING,
     ) -> Step:
-        """Lead all partial matches on by one event."""
+        """Lead all partial matches on by one event. Conditions of the event alone are not asked if
+        it is ``known`` what they would say."""
         last, count = state.counted
         event = timestamp, count if timestamp == last else 0
-        turn = _Turn(value, timestamp, clock)
+        turn = _Turn(value, timestamp, clock, known)
         kept: list[Partial] = []
         complete: list[Partial] = []
         moved = False

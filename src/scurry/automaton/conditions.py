@@ -1,17 +1,18 @@
 """Conditions of patterns: functions of an event, and of the events that a match has so far.
 
-Users give plain functions or subclasses of :class:`IterativeCondition`. Inside they are leaves of
-trees of *and*, *or* and *not*, which the compiler builds: a step that is skipped until the next
-event that fits, for instance, may pass over an event that does *not* fit. What depends on the event
-alone (:class:`SimpleCondition`) is asked once for each event, however many partial matches wait.
+Users give plain functions, subclasses of :class:`IterativeCondition`, or expressions over the
+fields of events. Inside they are leaves of trees of *and*, *or* and *not*, which the compiler
+builds: a step that is skipped until the next event that fits, for instance, may pass over an event
+that does *not* fit. What depends on the event alone (:class:`SimpleCondition`) is asked once for
+each event, however many partial matches wait.
 """
 
 from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from scurry.common.errors import ProgramError
 
@@ -73,9 +74,24 @@ class Condition(ABC):
         """Whether it is true for an event at a partial match."""
 
 
-#: What is given: a condition, or a function of the event, or of the event and a context.
+@runtime_checkable
+class HasTree(Protocol):
+    """An expression of the Table API: something that has a syntax tree."""
+
+    @property
+    def node(self) -> Any:
+        """The syntax tree."""
+
+
+#: What is given: a condition, a function of the event, or of the event and a context, or an
+#: expression over the fields of events.
 GivenCondition: TypeAlias = (
-    Condition | IterativeCondition | Callable[[Any], bool] | Callable[[Any, ConditionContext], bool]
+    Condition
+    | IterativeCondition
+    | Callable[[Any], bool]
+    | Callable[[Any, ConditionContext], bool]
+    | str
+    | HasTree
 )
 
 
@@ -107,6 +123,21 @@ class OfMatch(Condition):
 
     def test(self, turn: Turn) -> bool:
         return bool(self.function(turn.value, turn))
+
+
+class Expressed(Condition):
+    """An expression over the fields of events, as text or as one of the Table API.
+
+    It is a place holder: before a pattern is searched for, whoever knows the events puts conditions
+    that can be asked in its place (:func:`with_leaves`). ``step`` is the name of the step that it
+    was given to, and ``where`` the method.
+    """
+
+    def __init__(self, given: str | HasTree, step: str, where: str) -> None:
+        self.given, self.step, self.where = given, step, where
+
+    def test(self, turn: Turn) -> bool:
+        raise AssertionError(f"{self.given} has not been bound to the fields of events")
 
 
 class And(Condition):
@@ -142,18 +173,48 @@ class Not(Condition):
 ALWAYS = Always()
 
 
-def condition_of(given: Any, where: str) -> Condition:
-    """What a user has given to ``where`` as a tree of one leaf."""
+def leaves(condition: Condition) -> Iterator[Condition]:
+    """The conditions that a tree is made of."""
+    if isinstance(condition, And | Or):
+        yield from leaves(condition.left)
+        yield from leaves(condition.right)
+    elif isinstance(condition, Not):
+        yield from leaves(condition.operand)
+    else:
+        yield condition
+
+
+def with_leaves(condition: Condition, places: dict[Condition, Condition]) -> Condition:
+    """The tree with other conditions in the places of some of its leaves. Trees that are made are
+    added to ``places``, so that what was one tree in several ways of an automaton stays one."""
+    found = places.get(condition)
+    if found is not None:
+        return found
+    if isinstance(condition, And | Or):
+        sides = with_leaves(condition.left, places), with_leaves(condition.right, places)
+        places[condition] = type(condition)(*sides)
+    elif isinstance(condition, Not):
+        places[condition] = Not(with_leaves(condition.operand, places))
+    return places.get(condition, condition)
+
+
+def condition_of(given: Any, where: str, step: str) -> Condition:
+    """What a user has given to the method ``where`` of a step as a tree of one leaf."""
     if isinstance(given, Condition):
         return given
+    if isinstance(given, str):
+        return Expressed(given, step, where)
     if isinstance(given, SimpleCondition):
         return OfEvent(given.filter)
     if isinstance(given, IterativeCondition):
         return OfMatch(given.filter)
     if not callable(given):
+        if isinstance(given, HasTree):
+            return Expressed(given, step, where)
         raise ProgramError(
-            f"{where} needs a condition, which is a function of the event (and of a context), or "
-            f"an IterativeCondition; got {given!r} ({type(given).__name__})."
+            f"{where} needs a condition, which is a function of the event (and of a context), an "
+            "IterativeCondition, or an expression over the fields of events; got "
+            f"{given!r} ({type(given).__name__})."
         )
     count = _arguments(given)
     if count > 2:

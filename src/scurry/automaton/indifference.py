@@ -9,6 +9,8 @@ has joined stay together, because the first may guard the second from events of 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from scurry.automaton.compiler import CompiledPattern
 from scurry.automaton.conditions import Always, And, Condition, Not, OfEvent, Or
 from scurry.automaton.states import Action, Kind, State, Transition
@@ -30,6 +32,22 @@ def decisive_conditions(pattern: CompiledPattern) -> tuple[Condition, ...] | Non
         for way in state.transitions:
             _collect(way.condition, decisive)
     return tuple(decisive)
+
+
+def decided(condition: Condition, known: Mapping[Condition, bool]) -> bool | None:
+    """Whether a condition is true, if that follows from what is ``known``; None if it does not."""
+    if isinstance(condition, Always):
+        return True
+    if isinstance(condition, Not):
+        inner = decided(condition.operand, known)
+        return None if inner is None else not inner
+    if isinstance(condition, And | Or):
+        sides = decided(condition.left, known), decided(condition.right, known)
+        decisive = isinstance(condition, Or)
+        if decisive in sides:
+            return decisive
+        return None if None in sides else not decisive
+    return known.get(condition)
 
 
 def _ways(state: State) -> list[Transition] | None:

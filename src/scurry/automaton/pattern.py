@@ -101,14 +101,16 @@ class Pattern:
     # --- conditions
 
     def where(self, condition: GivenCondition) -> Pattern:
-        """Only events for which the condition is true; several conditions must all be true."""
-        given = condition_of(condition, "where")
+        """Only events for which the condition is true; several conditions must all be true. A
+        condition is a function of the event, or of the event and a context, or an expression over
+        the fields of events: SQL's as text, or one of the Table API."""
+        given = condition_of(condition, "where", self._name)
         self._condition = given if self._condition is None else And(self._condition, given)
         return self
 
     def or_where(self, condition: GivenCondition) -> Pattern:
         """Also events for which this condition is true."""
-        given = condition_of(condition, "or_where")
+        given = condition_of(condition, "or_where", self._name)
         self._condition = given if self._condition is None else Or(self._condition, given)
         return self
 
@@ -125,7 +127,7 @@ class Pattern:
                 "The until condition is only applicable to looping states: call it behind "
                 "one_or_more() or times_or_more()."
             )
-        self._until = condition_of(condition, "until")
+        self._until = condition_of(condition, "until", self._name)
         return self
 
     def within(

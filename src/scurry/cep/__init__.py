@@ -22,6 +22,7 @@ from scurry.automaton.errors import MalformedPatternError
 from scurry.automaton.pattern import GroupPattern, Pattern, WithinType
 from scurry.automaton.quantifier import Quantifier
 from scurry.automaton.skip_strategy import AfterMatchSkipStrategy
+from scurry.cep.expressions import first, last
 from scurry.cep.functions import (
     MatchContext,
     PatternFlatSelectFunction,
@@ -52,4 +53,6 @@ __all__ = [
     "SimpleCondition",
     "TimedOutPartialMatchHandler",
     "WithinType",
+    "first",
+    "last",
 ]

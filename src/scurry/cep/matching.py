@@ -4,52 +4,47 @@ In event time the events of a key wait until the watermark has passed them, so t
 sees them in the order of their timestamps; those of one timestamp come in the order in which they
 arrived, or in that of a comparator. Whoever arrives behind the watermark is late. In processing
 time events are looked at as they arrive.
+
+Where conditions are expressions, what they say of an event alone is judged for whole batches, on
+columns, before the function is called; for events that change nothing it is not called at all. An
+event that waits keeps what was judged of it. If the conditions have changed when a job goes on from
+its checkpoint, that is worth nothing, and the automaton asks them again.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from scurry.automaton.automaton import Automaton, MatchState, Step
-from scurry.automaton.compiler import compile_pattern
+import numpy as np
+
+from scurry.automaton.automaton import MatchState
 from scurry.automaton.pattern import Pattern
-from scurry.automaton.stored_matches import StoredMatches, identity_of
-from scurry.cep.functions import MatchContext, PatternProcessFunction, TimedOutPartialMatchHandler
-from scurry.common.copies import own, take
+from scurry.automaton.stored_matches import StoredMatches
+from scurry.cep.bound_pattern import BoundPattern, Judged
+from scurry.cep.event_fields import EventFields
+from scurry.cep.functions import PatternProcessFunction, TimedOutPartialMatchHandler
+from scurry.cep.search import Search, is_idle
 from scurry.common.errors import ProgramError, StateError
+from scurry.common.type_information import TypeInformation
 from scurry.datastream.functions import KeyedProcessFunction, RuntimeContext
 from scurry.datastream.output_tag import OutputTag
 from scurry.datastream.state import MapStateDescriptor, ValueStateDescriptor
+from scurry.runtime.batch import Batch, Longs
 from scurry.runtime.failures import ElementFailed
+from scurry.runtime.screening import BatchScreen
 
 
-class _Context(MatchContext):
-    """Side outputs go where the matches go, in one order with them."""
-
-    def __init__(self, out: list[Any], timestamp: int | None, clock: Callable[[], int]) -> None:
-        self._out = out
-        self._timestamp = timestamp
-        self._clock = clock
-
-    def timestamp(self) -> int | None:
-        return self._timestamp
-
-    def current_processing_time(self) -> int:
-        return self._clock()
-
-    def output(self, tag: OutputTag, value: Any) -> None:
-        self._out.append((tag, own(value)))
-
-
-class MatchFunction(KeyedProcessFunction):
-    """Finds ``pattern`` among the events of each key and calls ``function`` for each match."""
+class MatchFunction(KeyedProcessFunction, BatchScreen):
+    """Finds ``pattern`` among the events of each key and calls ``function`` for each match; events
+    are of the type ``type_info``, if that is declared."""
 
     def __init__(
         self,
         pattern: Pattern,
+        type_info: TypeInformation | None,
         function: PatternProcessFunction,
         event_time: bool,
         late: OutputTag | None,
@@ -57,6 +52,7 @@ class MatchFunction(KeyedProcessFunction):
         drop_changed: bool,
     ) -> None:
         self._pattern = pattern
+        self._type_info = type_info
         self._function = function
         self._event_time = event_time
         self._late = late
@@ -64,13 +60,14 @@ class MatchFunction(KeyedProcessFunction):
         self._drop_changed = drop_changed
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        compiled = compile_pattern(self._pattern)
-        self._identity = identity_of(compiled)
-        self._tells = isinstance(self._function, TimedOutPartialMatchHandler)
-        self._automaton = Automaton(compiled, keep_timed_out=self._tells)
-        self._start = self._automaton.begin()
+        tells = isinstance(self._function, TimedOutPartialMatchHandler)
+        self._bound = BoundPattern(self._pattern, EventFields(self._type_info), tells)
+        self._automaton = self._bound.automaton
+        self._search = Search(self._bound, self._function, self._event_time)
+        #: what was judged of the elements that come next
+        self._coming: Iterator[tuple[int, int]] = iter(())
         #: by what events of one timestamp are sorted
-        self._order = None if self._comparator is None else _sort_key(self._comparator)
+        self._order = None if self._comparator is None else sort_key(self._comparator)
         self._matches = runtime_context.get_state(ValueStateDescriptor("matches"))
         #: events that wait for the watermark, by timestamp
         self._waiting = runtime_context.get_map_state(MapStateDescriptor("waiting"))
@@ -78,28 +75,45 @@ class MatchFunction(KeyedProcessFunction):
         self._function.open(runtime_context)
 
     def close(self) -> None:
+        self._bound.close()
         self._function.close()
 
     # --- events and time
 
-    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+    def screened(self, batch: Batch, watermark: int) -> Batch:
+        """Leaves out events that change nothing, as far as expressions tell; late ones stay."""
+        if not self._bound.judges or not batch.size:
+            return batch
+        true, judged = self._bound.judgement(batch)
+        wanted = ~self._bound.indifferent(true, judged)
         if self._event_time:
-            return self._keep(value, ctx)
-        if self._automaton.is_indifferent(value):
+            wanted |= True if batch.ts is None else batch.ts <= passed(batch, watermark)
+        places = np.flatnonzero(wanted)
+        self._coming = iter(zip(true[places].tolist(), judged[places].tolist(), strict=True))
+        return batch if len(places) == batch.size else batch.take(places)
+
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        waiting = value
+        if self._bound.judges:
+            waiting = Judged(self._bound.judge, *next(self._coming), value)
+        if self._event_time:
+            return self._keep(value, waiting, ctx)
+        known = self._bound.known_of(waiting)[1]
+        if self._automaton.is_indifferent(value, known):
             return ()
         timers = ctx.timer_service()
         now = timers.current_processing_time()
         if self._order is not None:
-            self._wait(now, value)
+            self._wait(now, waiting)
             timers.register_processing_time_timer(now + 1)
             return ()
         before = self._held()
-        out, state = self._advanced(before, now, timers)
-        found, state = self._met(state, value, now, timers)
+        out, state = self._search.advanced(before, now, timers)
+        found, state = self._search.met(state, value, known, now, timers)
         self._store(before, state, timers)
         return out + found
 
-    def _keep(self, value: Any, ctx: Any) -> Iterable[Any]:
+    def _keep(self, value: Any, waiting: Any, ctx: Any) -> Iterable[Any]:
         """Have an event wait for the watermark, unless that has passed."""
         timestamp = ctx.timestamp()
         if timestamp is None:
@@ -110,8 +124,8 @@ class MatchFunction(KeyedProcessFunction):
             )
         timers = ctx.timer_service()
         if timestamp > timers.current_watermark():
-            if not self._automaton.is_indifferent(value):
-                self._wait(timestamp, value)
+            if not self._automaton.is_indifferent(*self._bound.known_of(waiting)):
+                self._wait(timestamp, waiting)
                 timers.register_event_time_timer(timestamp)
         elif self._late is not None:
             return [(self._late, value)]
@@ -129,13 +143,14 @@ class MatchFunction(KeyedProcessFunction):
         events = self._waiting.get(at) or []
         if events:
             self._waiting.remove(at)
-            if self._order is not None:
-                events = sorted(events, key=self._order)
+            if (order := self._order) is not None:
+                events = sorted(events, key=lambda one: order(self._bound.known_of(one)[0]))
         before = self._held()
-        out, state = self._advanced(before, timestamp, timers)
-        for number, value in enumerate(events):
+        out, state = self._search.advanced(before, timestamp, timers)
+        for number, waiting in enumerate(events):
+            value, known = self._bound.known_of(waiting)
             try:
-                found, state = self._met(state, value, timestamp, timers)
+                found, state = self._search.met(state, value, known, timestamp, timers)
             except Exception as failure:
                 # what is complete goes out first, and if that was all, only this event is given up
                 given_up = 0 if out else 1
@@ -152,30 +167,18 @@ class MatchFunction(KeyedProcessFunction):
         """Have ``events`` come once more, at the same time."""
         if events:
             self._waiting.put(at, events)
-            self._set_timer(time, timers)
-
-    def _advanced(self, state: MatchState, time: int, timers: Any) -> tuple[list[Any], MatchState]:
-        """``time`` has come: what goes out, and the state."""
-        step = self._automaton.advance(state, time)
-        return self._told(step, time, timers), step.state
-
-    def _met(
-        self, state: MatchState, value: Any, time: int, timers: Any
-    ) -> tuple[list[Any], MatchState]:
-        """An event has come: what goes out, and the state."""
-        step = self._automaton.process(state, value, time, timers.current_processing_time)
-        return self._told(step, time, timers) if step.matches else [], step.state
+            self._search.set_timer(time, timers)
 
     # --- state
 
     def _held(self) -> MatchState:
         stored: StoredMatches | None = self._matches.value()
         if stored is None:
-            return self._start
-        if stored.pattern == self._identity:
+            return self._search.start
+        if stored.pattern == self._bound.identity:
             return stored.state
         if self._drop_changed:
-            return self._start
+            return self._search.start
         raise StateError(
             "The checkpoint has partial matches of another pattern: steps, quantifiers or "
             "contiguity have changed since, so nobody can say where these matches stand now. Give "
@@ -186,45 +189,21 @@ class MatchFunction(KeyedProcessFunction):
     def _store(self, before: MatchState, after: MatchState, timers: Any) -> None:
         if after is before:
             return
-        due = self._automaton.due
-        known = {due(one) for one in before.partial}
-        for time in {due(one) for one in after.partial} - known:
-            if time is not None:
-                self._set_timer(time, timers)
-        if all(one.start is None for one in after.partial) and not after.complete:
+        self._search.set_timers(before, after, timers)
+        if is_idle(after):
             self._matches.clear()
         else:
-            self._matches.update(StoredMatches(self._identity, after))
-
-    def _set_timer(self, time: int, timers: Any) -> None:
-        if self._event_time:
-            timers.register_event_time_timer(time)
-        else:
-            timers.register_processing_time_timer(time)
-
-    # --- matches
-
-    def _told(self, step: Step, time: int, timers: Any) -> list[Any]:
-        """What the user's function makes of matches and of those that are over."""
-        out: list[Any] = []
-        clock = timers.current_processing_time
-        for match in step.matches:
-            context = _Context(out, time if self._event_time else None, clock)
-            take(out, self._function.process_match(_owned(match), context) or ())
-        if self._tells:
-            assert isinstance(self._function, TimedOutPartialMatchHandler)
-            for timed_out in step.timed_out:
-                context = _Context(out, timed_out.at, clock)
-                told = self._function.process_timed_out_match(_owned(timed_out.match), context)
-                take(out, told or ())
-        return out
+            self._matches.update(StoredMatches(self._bound.identity, after))
 
 
-def _owned(match: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """The events of a match, which a function may change: other matches have them, too."""
-    return {name: [own(value) for value in values] for name, values in match.items()}
+def passed(batch: Batch, watermark: int) -> Longs | int:
+    """The watermark in force at each record, given the one before the batch."""
+    if batch.wm is None:
+        return watermark
+    return np.maximum.accumulate(np.maximum(batch.wm, watermark))
 
 
-def _sort_key(comparator: Callable[..., Any]) -> Callable[[Any], Any]:
+def sort_key(comparator: Callable[..., Any]) -> Callable[[Any], Any]:
+    """What sorts events by a function of one event, or of two."""
     two = len(inspect.signature(comparator).parameters) > 1
     return functools.cmp_to_key(comparator) if two else comparator

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from scurry.automaton.compiler import compile_pattern
 from scurry.automaton.pattern import Pattern
+from scurry.cep.bound_pattern import BoundPattern
+from scurry.cep.event_fields import EventFields
 from scurry.cep.functions import (
     Match,
     PatternFlatSelectFunction,
@@ -46,7 +47,7 @@ class CEP:
                 f"CEP.pattern needs a Pattern, which begins with Pattern.begin(name); got "
                 f"{pattern!r} ({type(pattern).__name__})."
             )
-        compile_pattern(pattern)
+        BoundPattern(pattern, EventFields(stream._transformation.type_info))
         return PatternStream(stream, pattern, comparator)
 
 
@@ -94,6 +95,7 @@ class PatternStream:
             )
         matching = MatchFunction(
             self._pattern,
+            self._stream._transformation.type_info,
             function,
             self._event_time,
             self._late,

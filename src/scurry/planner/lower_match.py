@@ -20,14 +20,15 @@ def lowered_match(node: Match, session: Session) -> MatchSpec:
     defined = zip(node.variables, node.conditions, strict=True)
     return MatchSpec(
         node.steps,
-        tuple((name, _expression(one, session)) for name, one in defined),
-        tuple(_expression(one, session) for one in node.measures),
+        tuple((name, lowered_expression(one, session)) for name, one in defined),
+        tuple(lowered_expression(one, session) for one in node.measures),
         *node.skip,
         node.within,
     )
 
 
-def _expression(tree: Expression, session: Session) -> MatchExpression:
+def lowered_expression(tree: Expression, session: Session) -> MatchExpression:
+    """A condition or a measure as workers need it."""
     reads: list[RowRead | AggregateRead] = []
 
     def column(one: Expression) -> Expression:

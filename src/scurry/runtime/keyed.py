@@ -25,6 +25,7 @@ from scurry.runtime.keyed_context import KeyedContext, KeyedTimerService, state_
 from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
 from scurry.runtime.operator import Clock, Operator, by_port
 from scurry.runtime.poison import PoisonGuard, flat_map_guarded
+from scurry.runtime.screening import BatchScreen
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.task_context import TaskContext
 from scurry.runtime.timers import TimerQueue
@@ -238,6 +239,8 @@ class KeyedProcessOperator(KeyedFunctionOperator):
     _function: KeyedProcessFunction
 
     def process(self, batch: Batch, port: int = 0) -> None:
+        if isinstance(self._function, BatchScreen):
+            batch = self._function.screened(batch, self._clock.watermark)
         self._run(batch, [self._function.process_element] * batch.size)
 
 

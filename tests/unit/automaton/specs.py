@@ -73,29 +73,33 @@ def number(event: str) -> int:
 # --- the automaton's side
 
 
-def pattern_of(spec: Spec) -> Pattern:
-    """The pattern that a user would write."""
+def pattern_of(spec: Spec, written: Callable[[str, str], Any] | None = None) -> Pattern:
+    """The pattern that a user would write; ``written`` makes a condition of its text, and of the
+    name of its step."""
     kind, *name = spec.skip
-    pattern = _chain(spec.steps, getattr(AfterMatchSkipStrategy, kind)(*name))
+    strategy = getattr(AfterMatchSkipStrategy, kind)(*name)
+    pattern = _chain(spec.steps, strategy, written or (lambda text, step: condition_of(text)))
     return pattern if spec.within is None else pattern.within(spec.within)
 
 
-def _chain(steps: Iterable[Step], skip: AfterMatchSkipStrategy | None) -> Pattern:
+def _chain(
+    steps: Iterable[Step], skip: AfterMatchSkipStrategy | None, written: Callable[[str, str], Any]
+) -> Pattern:
     pattern: Pattern | None = None
     for step in steps:
-        inner: Any = _chain(step.group, None) if step.group else step.name
+        inner: Any = _chain(step.group, None, written) if step.group else step.name
         if pattern is None:
             pattern = Pattern.begin(inner, skip)
         else:
             pattern = getattr(pattern, step.how)(inner)
-        _describe(pattern, step)
+        _describe(pattern, step, written)
     assert pattern is not None
     return pattern
 
 
-def _describe(pattern: Pattern, step: Step) -> None:
+def _describe(pattern: Pattern, step: Step, written: Callable[[str, str], Any]) -> None:
     if not step.group:
-        pattern.where(condition_of(step.fits))
+        pattern.where(written(step.fits, step.name))
     if step.repeats:
         if step.most is None:
             pattern.times_or_more(step.least)
@@ -110,7 +114,7 @@ def _describe(pattern: Pattern, step: Step) -> None:
     if step.greedy:
         pattern.greedy()
     if step.until is not None:
-        pattern.until(condition_of(step.until))
+        pattern.until(written(step.until, ""))
 
 
 def condition_of(text: str) -> Callable[..., bool]:

@@ -46,7 +46,7 @@ class MatchBinder:
         _check_pattern(MatchSpec(steps, (), (), *skip, within), node.pattern)
         order = self._order(node)
         conditions = self._conditions(node, variables)
-        rows = _Rows(self._scope, self._catalog, variables, order[0].index)
+        rows = MatchRowsBinder(self._scope, self._catalog, variables, order[0].index)
         measures = tuple(rows.bind(one.expression) for one in node.measures)
         return Match(
             self._source,
@@ -140,12 +140,12 @@ class MatchBinder:
             if name in found:
                 message = f"The variable {name} is defined twice"
                 raise SqlValidationError(message, one.name.span)
-            rows = _Rows(self._scope, self._catalog, variables, None, name)
+            rows = MatchRowsBinder(self._scope, self._catalog, variables, None, name)
             found[name] = rows.condition(one.condition, f"The definition of {name}")
         return found
 
 
-class _Rows(ExpressionBinder):
+class MatchRowsBinder(ExpressionBinder):
     """Binds expressions over the rows of a match: conditions if they are of a variable that is
     ``defined``, else measures, in which ``time`` is the column of the order."""
 
@@ -266,7 +266,7 @@ class _Aggregates:
 
     def aggregate(self, binder: CallBinder, call: ast.FunctionCall) -> Expression:
         """An aggregate over the rows of one variable."""
-        if isinstance(binder, _Rows) and binder._within:
+        if isinstance(binder, MatchRowsBinder) and binder._within:
             message = "FIRST and LAST take a value of one row, not an aggregate"
             raise SqlValidationError(message, call.span)
         if call.filter is not None:

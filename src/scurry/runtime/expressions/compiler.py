@@ -13,6 +13,16 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from scurry.common.data_types import (
+    BigIntType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntType,
+    SmallIntType,
+    TinyIntType,
+)
 from scurry.functions.builtin import find
 from scurry.functions.expressions import (
     Call,
@@ -33,6 +43,8 @@ from scurry.runtime.expressions.udf_calls import OpenedFunction, udf_kernel
 __all__ = ["CompiledExpression", "compile_expression", "compile_predicate", "compile_projection"]
 
 Node = Callable[[Frame], Datum]
+#: How many digits whole numbers have at most.
+_DIGITS: dict[type[DataType], int] = {TinyIntType: 3, SmallIntType: 5, IntType: 10, BigIntType: 19}
 Predicate = Callable[[pa.RecordBatch, EvaluationContext], pa.Array]
 
 
@@ -98,7 +110,19 @@ def _fails(node: Expression) -> bool:
     if isinstance(node, UdfCall):
         return True
     entry = find(node.function) if isinstance(node, Call) else None
-    return entry is not None and entry.fails
+    if entry is None or not entry.fails:
+        return False
+    return entry.name != "CAST" or not _widens(node.operands[0].type, node.type)
+
+
+def _widens(source: DataType, target: DataType) -> bool:
+    """Whether every number of one type is one of the other."""
+    digits = _DIGITS.get(type(source))
+    if digits is None:
+        return isinstance(source, FloatType) and isinstance(target, DoubleType)
+    if isinstance(target, DecimalType):
+        return digits <= target.precision - target.scale
+    return isinstance(target, DoubleType) or digits <= _DIGITS.get(type(target), 0)
 
 
 class _Compiler:

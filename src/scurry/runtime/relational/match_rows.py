@@ -20,7 +20,6 @@ from scurry.automaton.conditions import ALWAYS, And, Condition, OfEvent, OfMatch
 from scurry.functions.expressions import (
     Call,
     Expression,
-    InputRef,
     SessionExpression,
     conjuncts,
     remap,
@@ -29,15 +28,19 @@ from scurry.functions.match_calls import AggregateRead, MatchExpression, RowRead
 from scurry.runtime.batch import Longs
 from scurry.runtime.columnar.row_codec import RowCodec
 from scurry.runtime.expressions import may_fail
-from scurry.runtime.relational.aggregates.scratch import aggregate_rows
+from scurry.runtime.relational.match_reads import (
+    Field,
+    Reads,
+    aggregated,
+    asked_condition,
+    counted,
+    indexes_read,
+)
 from scurry.runtime.relational.relation import EvaluatingOperator
 from scurry.runtime.relational.rows_out import null_row
-from scurry.runtime.relational.scalar_code import row_function, values_aggregate
 
 #: As many conditions of a row alone are bits of one number.
 _BITS = 62
-#: What a read gives, for an event at a partial match.
-Getter = Callable[[Any, Any], Any]
 
 
 class Event(NamedTuple):
@@ -86,27 +89,9 @@ class MatchRows:
 
     def aggregated(self, read: AggregateRead, groups: list[list[bytes]]) -> pa.Array:
         """The aggregate of each group of rows."""
-        there = [number for number, rows in enumerate(groups) if rows]
-        result = pa.nulls(len(groups), read.call.type)
-        if there:
-            rows = [row for number in there for row in groups[number]]
-            table = pa.RecordBatch.from_arrays(self._codec.decode(rows), schema=self._codec.schema)
-            columns = [self._operator.evaluate(one, table) for one in read.arguments]
-            lengths = np.array([len(groups[number]) for number in there], dtype=np.int64)
-            starts = np.cumsum(lengths) - lengths
-            (found,) = aggregate_rows([read.call], counted(columns, len(rows), []), starts)
-            places: list[int | None] = [None] * len(groups)
-            for at, number in enumerate(there):
-                places[number] = at
-            result = found.take(pa.array(places, pa.int64()))
-        return result.fill_null(0) if read.call.function == "COUNT" else result
-
-
-def counted(columns: list[pa.Array], count: int, names: list[str]) -> pa.RecordBatch:
-    """Columns as a batch, which knows how many rows it has even without any column."""
-    every = [*columns, pa.nulls(count)]
-    named = [*names, *(f"${at}" for at in range(len(names), len(every)))]
-    return pa.RecordBatch.from_arrays(every, named)
+        rows = [row for group in groups for row in group]
+        table = pa.RecordBatch.from_arrays(self._codec.decode(rows), schema=self._codec.schema)
+        return aggregated(read, table, list(map(len, groups)), self._operator.evaluate)
 
 
 def rows_of(match: Match, variable: str | None) -> list[bytes]:
@@ -156,7 +141,7 @@ class Conditions:
         alone: list[Expression] = []
         asked: list[Condition] = []
         for part in conjuncts(given.tree.tree):
-            reads = [given.reads[at] for at in _read(part)]
+            reads = [given.reads[at] for at in indexes_read(part)]
             current = all(isinstance(r, RowRead) and r.is_current(variable) for r in reads)
             if not current:
                 asked.append(OfMatch(self._function(variable, part, given)))
@@ -184,88 +169,27 @@ class Conditions:
     def _function(
         self, variable: str, part: Expression, given: MatchExpression
     ) -> Callable[[Any, Any], bool]:
-        places = {old: new for new, old in enumerate(_read(part))}
-        tree = remap(part, places)
-        reads = [given.reads[at] for at in places]
-        getters = [self._getter(read, variable) for read in reads]
-        code = row_function(tree)
-        if code is None:
-            return self._on_columns(replace(given.tree, tree=tree), reads, getters)
+        return asked_condition(part, given, variable, self)
 
-        def holds(value: Any, turn: Any) -> bool:
-            return code([get(value, turn) for get in getters]) is True
-
-        return holds
-
-    def _on_columns(
-        self,
-        expression: SessionExpression,
-        reads: list[RowRead | AggregateRead],
-        getters: list[Getter],
-    ) -> Callable[[Any, Any], bool]:
-        types = [
-            read.call.type if isinstance(read, AggregateRead) else self._schema.types[read.column]
-            for read in reads
-        ]
-
-        names = self._rows.names(reads)
-
-        def holds(value: Any, turn: Any) -> bool:
-            columns = [
-                pa.array([get(value, turn)], kind) for get, kind in zip(getters, types, strict=True)
-            ]
-            return bool(self._operator.truth(expression, counted(columns, 1, names))[0])
-
-        return holds
-
-    def _getter(self, read: RowRead | AggregateRead, defined: str) -> Getter:
-        events = _events(read.variable, defined)
-        if isinstance(read, AggregateRead):
-            return self._aggregate(read, events)
-        slot, offset, from_last = self._slot(read.column), read.offset, read.from_last
-        if read.is_current(defined):
-            return lambda value, turn: value.values[slot]
-
-        def of_row(value: Any, turn: Any) -> Any:
-            found = events(value, turn)
-            at = len(found) - 1 - offset if from_last else offset
-            return found[at].values[slot] if 0 <= at < len(found) else None
-
-        return of_row
-
-    def _slot(self, column: int) -> int:
-        """Where events have the value of a column."""
+    def field(self, column: int) -> Field:
+        """How the value of a column is read from an event."""
         if column not in self.columns:
             self.columns.append(column)
-        return self.columns.index(column)
+        slot = self.columns.index(column)
+        return lambda event: event.values[slot]
 
-    def _aggregate(self, read: AggregateRead, events: Callable[[Any, Any], list[Event]]) -> Getter:
-        slots = {at: self._slot(at) for one in read.arguments for at in _read(one.tree)}
-        trees = [remap(one.tree, slots) for one in read.arguments]
-        code = values_aggregate(read.call, trees)
-        if code is not None:
-            return lambda value, turn: code([event.values for event in events(value, turn)])
-        aggregated = self._rows.aggregated
+    def type_of(self, column: int) -> pa.DataType:
+        """The type of a column."""
+        return self._schema.types[column]
 
-        def aggregate(value: Any, turn: Any) -> Any:
-            rows = [event.row for event in events(value, turn)]
-            return aggregated(read, [rows])[0].as_py()
+    def aggregate(self, read: AggregateRead, events: list[Event]) -> Any:
+        """An aggregate of events."""
+        return self._rows.aggregated(read, [[event.row for event in events]])[0].as_py()
 
-        return aggregate
-
-
-def _events(variable: str | None, defined: str) -> Callable[[Any, Any], list[Event]]:
-    """The events of a variable so far, with the one in question if it would be one of them."""
-    if variable is None:
-        return lambda value, turn: [*turn.events(), value]
-    if variable == defined:
-        return lambda value, turn: [*turn.get_events_for_pattern(variable), value]
-    return lambda value, turn: list(turn.get_events_for_pattern(variable))
-
-
-def _read(tree: Expression) -> list[int]:
-    """Which reads an expression has, each once."""
-    return list(dict.fromkeys(one.index for one in tree.walk() if isinstance(one, InputRef)))
+    def truth(self, expression: SessionExpression, reads: Reads, columns: list[pa.Array]) -> bool:
+        """Whether a condition is true, given what it reads as columns of one row."""
+        table = counted(columns, 1, self._rows.names(reads))
+        return bool(self._operator.truth(expression, table)[0])
 
 
 def _on_input(tree: Expression, reads: tuple[RowRead | AggregateRead, ...]) -> Expression:

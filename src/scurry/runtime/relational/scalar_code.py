@@ -87,7 +87,26 @@ def _call(tree: Call, operands: list[RowFunction]) -> RowFunction | None:
         return _not(operands[0])
     if name in ("IS NULL", "IS NOT NULL"):
         return _is_null(operands[0], name == "IS NULL")
+    if name == "CAST":
+        return _widened(tree, operands[0])
     return None
+
+
+def _widened(tree: Call, operand: RowFunction) -> RowFunction | None:
+    """A cast that no number fails: whole numbers stay, or become doubles."""
+    source, target = _BITS.get(type(tree.operands[0].type)), tree.type
+    if source is None or not isinstance(target, _NUMBERS):
+        return None
+    if source <= _BITS.get(type(target), 0):
+        return operand
+    if not isinstance(target, DoubleType):
+        return None
+
+    def double(row: Sequence[Any]) -> Any:
+        value = operand(row)
+        return None if value is None else float(value)
+
+    return double
 
 
 def _both(compare: Callable[[Any, Any], Any], left: RowFunction, right: RowFunction) -> RowFunction:
