@@ -22,6 +22,7 @@ from scurry.automaton.errors import MalformedPatternError
 from scurry.automaton.pattern import GroupPattern, Pattern, WithinType
 from scurry.automaton.quantifier import Quantifier
 from scurry.automaton.skip_strategy import AfterMatchSkipStrategy
+from scurry.cep.dynamic import BAD_PATTERNS, BadPattern, PatternMatch
 from scurry.cep.expressions import first, last
 from scurry.cep.functions import (
     MatchContext,
@@ -32,27 +33,49 @@ from scurry.cep.functions import (
     PatternTimeoutFunction,
     TimedOutPartialMatchHandler,
 )
-from scurry.cep.pattern_stream import CEP, PatternStream
+from scurry.cep.match_stream import MatchStream
+from scurry.cep.pattern_json import PatternDocument, pattern_from_json, pattern_to_json
+from scurry.cep.pattern_stream import CEP, DynamicPatternStream, PatternStream
+from scurry.cep.updates import (
+    PatternUpdate,
+    disable_pattern,
+    enable_pattern,
+    put_pattern,
+    remove_pattern,
+)
 
 __all__ = [
+    "BAD_PATTERNS",
     "CEP",
     "AfterMatchSkipStrategy",
+    "BadPattern",
     "ConditionContext",
+    "DynamicPatternStream",
     "GroupPattern",
     "IterativeCondition",
     "MalformedPatternError",
     "MatchContext",
+    "MatchStream",
     "Pattern",
+    "PatternDocument",
     "PatternFlatSelectFunction",
     "PatternFlatTimeoutFunction",
+    "PatternMatch",
     "PatternProcessFunction",
     "PatternSelectFunction",
     "PatternStream",
     "PatternTimeoutFunction",
+    "PatternUpdate",
     "Quantifier",
     "SimpleCondition",
     "TimedOutPartialMatchHandler",
     "WithinType",
+    "disable_pattern",
+    "enable_pattern",
     "first",
     "last",
+    "pattern_from_json",
+    "pattern_to_json",
+    "put_pattern",
+    "remove_pattern",
 ]

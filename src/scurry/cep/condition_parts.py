@@ -48,7 +48,7 @@ _ANY: tuple[DataType, ...] = (
     DataTypes.BYTES(),
     NullType(),
 )
-_FAILURES = (EvaluationError, pa.ArrowException, ArithmeticError, TypeError)
+_FAILURES = (EvaluationError, pa.ArrowException, ArithmeticError, TypeError, ValueError)
 
 
 class _NoCatalog:

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from scurry.automaton.pattern import Pattern
 from scurry.cep.bound_pattern import BoundPattern
+from scurry.cep.dynamic import PATTERNS, DynamicMatchFunction
 from scurry.cep.event_fields import EventFields
-from scurry.cep.functions import (
-    Match,
-    PatternFlatSelectFunction,
-    PatternFlatTimeoutFunction,
-    PatternProcessFunction,
-    PatternSelectFunction,
-    PatternTimeoutFunction,
-    Selecting,
-    SelectingInTime,
-)
+from scurry.cep.functions import PatternProcessFunction
+from scurry.cep.match_stream import MatchStream
 from scurry.cep.matching import MatchFunction
 from scurry.common.errors import ProgramError
 from scurry.datastream.data_stream import DataStream
-from scurry.datastream.keyed_stream import KeyedStream
-from scurry.datastream.output_tag import OutputTag
+from scurry.datastream.transformation import Transformation
+from scurry.plan import nodes
 
 
 class CEP:
@@ -38,140 +31,86 @@ class CEP:
         events otherwise, with parallelism 1. ``comparator`` orders events of one timestamp: it is a
         function of one event that gives what to sort by, or of two that gives a negative number, 0
         or a positive one."""
-        if not isinstance(stream, DataStream):
-            raise ProgramError(
-                f"CEP.pattern needs a stream, got {stream!r} ({type(stream).__name__})."
-            )
-        if not isinstance(pattern, Pattern):
-            raise ProgramError(
-                f"CEP.pattern needs a Pattern, which begins with Pattern.begin(name); got "
-                f"{pattern!r} ({type(pattern).__name__})."
-            )
-        BoundPattern(pattern, EventFields(stream._transformation.type_info))
         return PatternStream(stream, pattern, comparator)
 
+    @staticmethod
+    def dynamic_patterns(
+        stream: DataStream,
+        pattern_stream: DataStream,
+        comparator: Callable[..., Any] | None = None,
+    ) -> DynamicPatternStream:
+        """Look for the patterns that the documents of ``pattern_stream`` describe, and change as
+        these come: :mod:`scurry.cep.updates` says what is in a document. The rest is as for
+        :meth:`pattern`."""
+        return DynamicPatternStream(stream, pattern_stream, comparator)
 
-class PatternStream:
+
+class PatternStream(MatchStream):
     """A stream and a pattern that is looked for in it."""
 
     def __init__(
         self, stream: DataStream, pattern: Pattern, comparator: Callable[..., Any] | None = None
     ) -> None:
-        self._stream = stream
+        super().__init__(stream, comparator)
+        if not isinstance(pattern, Pattern):
+            raise ProgramError(
+                f"CEP.pattern needs a Pattern, which begins with Pattern.begin(name); got "
+                f"{pattern!r} ({type(pattern).__name__})."
+            )
+        BoundPattern(pattern, EventFields(self._type_info))
         self._pattern = pattern
-        self._comparator = comparator
-        self._event_time = True
-        self._late: OutputTag | None = None
         self._drop_changed = False
-
-    def in_processing_time(self) -> PatternStream:
-        """Look at events as they arrive, by the clock."""
-        self._event_time = False
-        return self
-
-    def in_event_time(self) -> PatternStream:
-        """Look at events in the order of their timestamps, which is the default."""
-        self._event_time = True
-        return self
-
-    def side_output_late_data(self, tag: OutputTag) -> PatternStream:
-        """Send events that arrive behind the watermark to a side output; they are counted and
-        dropped otherwise."""
-        self._late = tag
-        return self
 
     def drop_changed_matches(self) -> PatternStream:
         """If the checkpoint has partial matches of another pattern, drop them and do not fail."""
         self._drop_changed = True
         return self
 
-    def process(self, function: PatternProcessFunction, output_type: Any = None) -> DataStream:
-        """Have a function process each match."""
-        if not isinstance(function, PatternProcessFunction):
-            raise ProgramError(
-                f"process needs a PatternProcessFunction, got {function!r} "
-                f"({type(function).__name__}). For a plain function there are select and "
-                "flat_select."
-            )
+    def _searched(self, function: PatternProcessFunction, output_type: Any) -> DataStream:
         matching = MatchFunction(
             self._pattern,
-            self._stream._transformation.type_info,
+            self._type_info,
             function,
             self._event_time,
             self._late,
             self._comparator,
             self._drop_changed,
         )
-        if isinstance(self._stream, KeyedStream):
-            return self._stream.process(matching, output_type).name("CepOperator")
-        found = self._stream.key_by(_one_key).process(matching, output_type)
-        return found.name("CepOperator").set_parallelism(1)
+        return self._keyed.process(matching, output_type)
 
-    def select(
-        self,
-        function: PatternSelectFunction | Callable[[Match], Any],
-        output_type: Any = None,
-        *,
-        timed_out_tag: OutputTag | None = None,
-        timeout_function: PatternTimeoutFunction | Callable[[Match, int], Any] | None = None,
-    ) -> DataStream:
-        """Make one value of each match, and if ``timed_out_tag`` and ``timeout_function`` are given
-        one of each match that was not complete in time, for that side output."""
-        select = _method(function, PatternSelectFunction, "select")
-        timeout = _method(timeout_function, PatternTimeoutFunction, "timeout")
-        return self._selected(
-            lambda match: (select(match),),
-            lambda match, at: (timeout(match, at),),
-            (function, timeout_function),
-            timed_out_tag,
-            output_type,
-        )
 
-    def flat_select(
-        self,
-        function: PatternFlatSelectFunction | Callable[[Match], Iterable[Any] | None],
-        output_type: Any = None,
-        *,
-        timed_out_tag: OutputTag | None = None,
-        timeout_function: PatternFlatTimeoutFunction
-        | Callable[[Match, int], Iterable[Any] | None]
-        | None = None,
-    ) -> DataStream:
-        """Make any number of values of each match; the rest is as for :meth:`select`."""
-        select = _method(function, PatternFlatSelectFunction, "flat_select")
-        timeout = _method(timeout_function, PatternFlatTimeoutFunction, "timeout")
-        return self._selected(
-            select, timeout, (function, timeout_function), timed_out_tag, output_type
-        )
+class DynamicPatternStream(MatchStream):
+    """A stream, and a stream of documents that say which patterns are looked for in it."""
 
-    def _selected(
+    def __init__(
         self,
-        values: Callable[[Match], Iterable[Any] | None],
-        timed_out: Callable[[Match, Any], Iterable[Any] | None],
-        functions: tuple[Any, Any],
-        tag: OutputTag | None,
-        output_type: Any,
-    ) -> DataStream:
-        if (tag is None) != (functions[1] is None):
+        stream: DataStream,
+        pattern_stream: DataStream,
+        comparator: Callable[..., Any] | None = None,
+    ) -> None:
+        super().__init__(stream, comparator)
+        if not isinstance(pattern_stream, DataStream):
             raise ProgramError(
-                "timed_out_tag and timeout_function belong together: the tag of a side output, and "
-                "the function that makes its values."
+                "CEP.dynamic_patterns needs a stream of documents that describe patterns, got "
+                f"{pattern_stream!r} ({type(pattern_stream).__name__})."
             )
-        if tag is None:
-            return self.process(Selecting(values, *functions), output_type)
-        return self.process(SelectingInTime(values, tag, timed_out, *functions), output_type)
+        self._patterns = pattern_stream
 
-
-def _one_key(value: Any) -> int:
-    return 0
-
-
-def _method(given: Any, kind: type, name: str) -> Callable[..., Any]:
-    """The method of a function object, or the plain function itself."""
-    found = getattr(given, name) if isinstance(given, kind) else given
-    if found is not None and not callable(found):
-        raise ProgramError(
-            f"{name} needs a function of a match, or a {kind.__name__}; got {given!r} "
-            f"({type(given).__name__})."
+    def _searched(self, function: PatternProcessFunction, output_type: Any) -> DataStream:
+        if self._event_time and not _has_time(self._patterns._transformation):
+            raise ProgramError(
+                "The stream of patterns has no watermarks, so those of the events would wait for "
+                "it until the input ends. Call assign_timestamps_and_watermarks on it, with "
+                "with_idleness(...) on the strategy if documents are rare, or "
+                "in_processing_time() on the pattern stream."
+            )
+        matching = DynamicMatchFunction(
+            self._type_info, function, self._event_time, self._late, self._comparator
         )
-    return found  # type: ignore[no-any-return]
+        connected = self._keyed.connect(self._patterns.broadcast(PATTERNS))
+        return connected.process(matching, output_type)
+
+
+def _has_time(step: Transformation) -> bool:
+    """Whether timestamps are assigned before a step."""
+    return step.kind is nodes.Timestamps or any(map(_has_time, step.inputs))

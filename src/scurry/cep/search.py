@@ -43,28 +43,28 @@ class Search:
         made: Callable[[Match], Match] = dict,
     ) -> None:
         self.bound = bound
-        self._automaton = bound.automaton
+        self.automaton = bound.automaton
         self._function = function
         self._event_time = event_time
         self._made = made
         #: the state of a key before any event
-        self.start = self._automaton.begin()
+        self.start = self.automaton.begin()
 
     def advanced(self, state: MatchState, time: int, timers: Any) -> tuple[list[Any], MatchState]:
         """``time`` has come: what goes out, and the state."""
-        step = self._automaton.advance(state, time)
-        return self._told(step, time, timers), step.state
+        step = self.automaton.advance(state, time)
+        return self.told(step, time, timers), step.state
 
     def met(
         self, state: MatchState, value: Any, known: Known, time: int, timers: Any
     ) -> tuple[list[Any], MatchState]:
         """An event has come: what goes out, and the state."""
-        step = self._automaton.process(state, value, time, timers.current_processing_time, known)
-        return self._told(step, time, timers) if step.matches else [], step.state
+        step = self.automaton.process(state, value, time, timers.current_processing_time, known)
+        return self.told(step, time, timers), step.state
 
     def set_timers(self, before: MatchState, after: MatchState, timers: Any) -> None:
         """Have timers fire when partial matches are over that have begun since."""
-        due = self._automaton.due
+        due = self.automaton.due
         known = {due(one) for one in before.partial}
         for time in {due(one) for one in after.partial} - known:
             if time is not None:
@@ -77,9 +77,11 @@ class Search:
         else:
             timers.register_processing_time_timer(time)
 
-    def _told(self, step: Step, time: int, timers: Any) -> list[Any]:
+    def told(self, step: Step, time: int, timers: Any) -> list[Any]:
         """What the user's function makes of matches and of those that are over."""
         out: list[Any] = []
+        if not (step.matches or step.timed_out):
+            return out
         clock = timers.current_processing_time
         for match in step.matches:
             context = _Context(out, time if self._event_time else None, clock)

@@ -258,7 +258,7 @@ def test_what_cannot_be_is_said() -> None:
         CEP.pattern(stream, lambda event: True)  # type: ignore[arg-type]
     with pytest.raises(ProgramError, match="needs a condition"):
         Pattern.begin("x").where(5)  # type: ignore[arg-type]
-    with pytest.raises(ProgramError, match=r"CEP\.pattern needs a stream, got \[1, 2\] \(list\)"):
+    with pytest.raises(ProgramError, match=r"looked for in a stream, got \[1, 2\] \(list\)"):
         CEP.pattern([1, 2], pair(5))  # type: ignore[arg-type]
     found = CEP.pattern(stream, pair(5))
     with pytest.raises(ProgramError, match="there are select and flat_select"):
