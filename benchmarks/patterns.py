@@ -2,7 +2,8 @@
 
 ``two_steps`` has one row in a hundred that can begin a match. ``falling`` looks at rows before the
 row in question. ``counted`` aggregates the rows of a match in its condition. That the results are
-Flink's is shown by scenarios of ``tests/sql``; here they go into nothing.
+Flink's is shown by scenarios of ``tests/sql``; here they go into nothing. The same patterns are
+looked for with scurry.cep as well, with expressions and with Python functions as conditions.
 """
 
 from __future__ import annotations
@@ -18,8 +19,14 @@ import pyarrow.csv as csv
 import pyarrow.parquet as pq
 
 from benchmarks._results import DATA, OUT, machine
-from benchmarks.nexmark.__main__ import CONTENDERS, run_contender, show_times
+from benchmarks.nexmark.__main__ import CONTENDERS, Contender, run_contender, show_times
 
+#: SQL, and scurry.cep with both kinds of conditions.
+_WHO: dict[str, Contender] = {
+    **CONTENDERS,
+    "cep_expressions": ("patterns_scurry", ("--conditions", "expressions"), "parquet", ""),
+    "cep_python": ("patterns_scurry", ("--conditions", "python"), "parquet", ""),
+}
 _KEYS = 10_000
 _ROWS = 250_000
 _CLAUSE = (
@@ -80,13 +87,15 @@ def written(events: int, form: str) -> Path:
 @click.command(help=__doc__)
 @click.option("--events", default=4_000_000, show_default=True)
 @click.option("--query", "only", multiple=True, type=click.Choice(list(QUERIES)))
-@click.option("--contender", "who", multiple=True, type=click.Choice(list(CONTENDERS)))
+@click.option("--contender", "who", multiple=True, type=click.Choice(list(_WHO)))
 def main(events: int, only: tuple[str, ...], who: tuple[str, ...]) -> None:
     """Time the patterns."""
     texts = {name: text for name, text in QUERIES.items() if not only or name in only}
     found = {
-        name: run_contender(name, texts, lambda form: written(events, form), "--prices")
-        for name in CONTENDERS
+        name: run_contender(
+            name, texts, lambda form: written(events, form), "--prices", contenders=_WHO
+        )
+        for name in _WHO
         if not who or name in who
     }
     show_times(f"MATCH_RECOGNIZE, {events:,} rows, {machine()}: seconds", texts, found)

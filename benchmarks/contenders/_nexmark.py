@@ -37,6 +37,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--backend", default="")
     parser.add_argument("--prices", action="store_true", help="prices instead of NEXMark's tables")
     parser.add_argument("--parallelism", type=int, default=2)
+    parser.add_argument("--conditions", default="", help="of patterns: expressions or python")
     return parser.parse_args()
 
 

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import click
@@ -22,7 +22,8 @@ from benchmarks.nexmark.files import written
 from scurry.connectors.nexmark import NexmarkShape
 
 #: Who runs: the module, its options, the files that it reads, the variable with its interpreter.
-CONTENDERS = {
+Contender = tuple[str, tuple[str, ...], str, str]
+CONTENDERS: dict[str, Contender] = {
     "scurry": ("nexmark_scurry", (), "parquet", ""),
     "flink_rocksdb": (
         "nexmark_pyflink",
@@ -63,11 +64,15 @@ def main(
 
 
 def run_contender(
-    name: str, texts: dict[str, str], files: Callable[[str], Path], *more: str
+    name: str,
+    texts: dict[str, str],
+    files: Callable[[str], Path],
+    *more: str,
+    contenders: Mapping[str, Contender] = CONTENDERS,
 ) -> Seconds:
     """The seconds that each query takes; ``files`` writes the data in a form, ``more`` are further
     options for the contender."""
-    module, options, form, variable = CONTENDERS[name]
+    module, options, form, variable = contenders[name]
     interpreter = os.environ.get(variable) if variable else sys.executable
     if not interpreter:
         return dict.fromkeys(texts, f"skipped: {variable} names no interpreter")
