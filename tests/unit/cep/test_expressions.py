@@ -18,7 +18,8 @@ from scurry.datastream.functions import DEAD_LETTERS
 from scurry.table import DataTypes
 from scurry.table.expressions import call, col, lit, not_
 from scurry.table.udf import udf
-from scurry.testing import collect_local
+from scurry.testing import ListSink, collect_local
+from scurry.testing.local import LocalJob
 
 READING = Types.ROW_NAMED(
     ["key", "price", "at", "kind"], [Types.STRING(), Types.INT(), Types.LONG(), Types.STRING()]
@@ -232,6 +233,33 @@ def test_conditions_that_could_fail_are_asked_only_where_a_match_waits() -> None
     assert found(ratio, stream(Named, values[:2])) == [{"a": [12], "b": [20]}]
     with pytest.raises(FunctionError, match=r"condition of the step 'b', 100 / .* failed"):
         found(ratio, stream(Named, values))
+
+
+def test_events_that_wait_are_judged_anew_when_the_conditions_have_changed() -> None:
+    def program(condition: Any) -> tuple[Any, ListSink]:
+        events, sink = stream(), ListSink()
+        keyed = events.key_by(lambda event: event.key)
+        found = CEP.pattern(keyed, Pattern.begin("p").where(condition)).select(
+            lambda match: match["p"][0].price
+        )
+        found.uid("patterns").sink_to(sink).uid("sink")
+        return events.get_execution_environment()._compile(None), sink
+
+    changes: list[tuple[Any, Any, list[int]]] = [
+        ("price > 10", "price > 30", [40, 85, 90]),
+        ("price > 10", lambda event: (event.price or 0) > 30, [40, 85, 90]),
+        (lambda event: (event.price or 0) > 10, "price > 30", [40, 85, 90]),
+        ("price > 10", "price > 10", [11, 12, 30, 40, 85, 90]),
+    ]
+    for before, after, expected in changes:
+        (first, _), (second, sink) = program(before), program(after)
+        with LocalJob(first) as job:
+            # the events of the first micro-batch wait for the watermark
+            job.step(3)
+            job.continue_as(second)
+            while not job.done:
+                job.step(3)
+        assert sorted(sink.values) == expected
 
 
 # --- mistakes
