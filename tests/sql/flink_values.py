@@ -50,6 +50,8 @@ def recorded(name: str) -> Iterator[dict[str, Any]]:
 class NoCatalog:
     """A catalogue without tables and functions."""
 
+    batch = False
+
     def find_table(self, names: tuple[str, ...]) -> None:
         return None
 

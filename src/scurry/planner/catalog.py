@@ -121,6 +121,10 @@ class Catalog(Protocol):
     """What knows tables and functions by name; the current catalog and database are its own
     business."""
 
+    @property
+    def batch(self) -> bool:
+        """Whether queries read their tables to the end and send final rows only."""
+
     def find_table(self, names: tuple[str, ...]) -> Table | View | Node | None:
         """The table, view, or bound tree of that name."""
 

@@ -49,6 +49,14 @@ def is_time_attribute(given: DataType) -> bool:
     return is_rowtime(given) or is_proctime(given)
 
 
+def is_window_time(given: DataType, batch: bool) -> bool:
+    """Whether windows can be made of a column of this type: of a time attribute, and in batch mode,
+    where all rows are there before a window ends, of any timestamp."""
+    if batch and isinstance(given, TimestampType | LocalZonedTimestampType):
+        return True
+    return is_time_attribute(given)
+
+
 PROCTIME = with_kind(DataTypes.TIMESTAMP_LTZ(3, False), TimestampKind.PROCTIME)
 
 

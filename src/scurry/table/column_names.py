@@ -2,8 +2,8 @@
 
 Aggregates, and properties of windows, are ``EXPR$0``, ``EXPR$1`` and so on, counted over all of
 them, also those that have an alias; equal ones are one. A field of a row is called by its path,
-``person$name``. Every other expression is ``_c`` with its position. (In SQL all of them are
-``EXPR$`` with their position.)
+``person$name``, a column that is cast by its name and its new type, ``age-STRING``. Every other
+expression is ``_c`` with its position. (In SQL all of them are ``EXPR$`` with their position.)
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scurry.sql import ast
 from scurry.table.expression_core import here
 from scurry.table.expression_time import WINDOW_PROPERTIES
 
-__all__ = ["named_items"]
+__all__ = ["FindFunction", "is_aggregate", "named_items"]
 
 FindFunction = Callable[[tuple[str, ...]], object]
 _PROPERTIES = frozenset(WINDOW_PROPERTIES.values())
@@ -47,6 +47,8 @@ def _bare(node: ast.Expression) -> bool:
 def _own_name(node: ast.Expression, inner: Sequence[ast.Node]) -> str | None:
     if node in inner:
         return f"EXPR${inner.index(node)}"
+    if isinstance(node, ast.Cast) and isinstance(node.operand, ast.Name):
+        return f"{node.operand}-{node.type}"
     if isinstance(node, ast.FieldAccess):
         outer = str(node.operand) if isinstance(node.operand, ast.Name) else None
         outer = outer or _own_name(node.operand, inner)
@@ -57,7 +59,7 @@ def _own_name(node: ast.Expression, inner: Sequence[ast.Node]) -> str | None:
 def _aggregates(node: ast.Node, find_function: FindFunction) -> Iterator[ast.Node]:
     """The aggregates and properties of windows in an expression, the outermost of each."""
     if isinstance(node, ast.FunctionCall):
-        if node.over is None and _is_aggregate(node, find_function):
+        if node.over is None and is_aggregate(node, find_function):
             yield node
             return
     elif isinstance(node, ast.JsonArrayAggregate | ast.JsonObjectAggregate):
@@ -67,7 +69,8 @@ def _aggregates(node: ast.Node, find_function: FindFunction) -> Iterator[ast.Nod
         yield from _aggregates(child, find_function)
 
 
-def _is_aggregate(node: ast.FunctionCall, find_function: FindFunction) -> bool:
+def is_aggregate(node: ast.FunctionCall, find_function: FindFunction) -> bool:
+    """Whether a call is one of an aggregate function, or of a property of a window."""
     name = str(node.name)
     if name in _PROPERTIES:
         return True

@@ -288,8 +288,8 @@ class Expression(
     def get(self, name_or_index: str | int) -> Expression:
         """A field of a row, by name or by position from 0 on."""
         if isinstance(name_or_index, int):
-            index = ast.Constant(name_or_index + 1, span=here())
-            return Expression(ast.Item(self._node, index, span=here()))
+            field = ast.Identifier(f"_{name_or_index}", span=here())
+            return Expression(ast.FieldAccess(self._node, field, name_or_index, span=here()))
         field = ast.Identifier(name_or_index, span=here())
         return Expression(ast.FieldAccess(self._node, field, span=here()))
 

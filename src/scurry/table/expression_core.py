@@ -7,8 +7,8 @@ position, a node has the file and line of the Python code that made it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from scurry.common.errors import ProgramError
@@ -29,6 +29,23 @@ def name_of(*parts: str) -> ast.Name:
     """A name as the parser would read it."""
     span = here()
     return ast.Name(tuple(ast.Identifier(part, span=span) for part in parts), span=span)
+
+
+def mapped(node: Any, change: Callable[[ast.Expression], ast.Expression]) -> Any:
+    """The node with every expression below it changed."""
+    if not is_dataclass(node):
+        return node
+    changed: dict[str, Any] = {}
+    for field in fields(node):
+        value = getattr(node, field.name)
+        if isinstance(value, ast.Expression):
+            changed[field.name] = change(value)
+        elif isinstance(value, tuple) and any(isinstance(one, ast.Node) for one in value):
+            changed[field.name] = tuple(
+                change(one) if isinstance(one, ast.Expression) else mapped(one, change)
+                for one in value
+            )
+    return replace(node, **changed) if changed and not isinstance(node, type) else node
 
 
 class ExpressionCore:

@@ -230,8 +230,10 @@ def array(head: Any, *tail: Any) -> Expression:
 
 
 def row(head: Any, *tail: Any) -> Expression:
-    """A row of values."""
-    return Expression(ast.RowConstructor(tuple(map(to_node, (head, *tail))), span=here()))
+    """A row of values, in fields ``f0``, ``f1`` and so on."""
+    items = tuple(map(to_node, (head, *tail)))
+    names = tuple(f"f{at}" for at in range(len(items)))
+    return Expression(ast.RowConstructor(items, names, span=here()))
 
 
 def map_(key: Any, value: Any, *tail: Any) -> Expression:

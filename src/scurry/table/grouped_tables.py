@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from scurry.common.errors import NotSupportedError, ProgramError
+from scurry.common.data_types import BigIntType
+from scurry.common.errors import ProgramError
 from scurry.functions.udfs import UserDefinedFunctionWrapper
 from scurry.sql import ast
+from scurry.sql.parser import parse_expression
 from scurry.table.column_expressions import names_in, select_item
+from scurry.table.count_windows import (
+    check_count_window,
+    counts_rows,
+    select_of_count_window,
+)
 from scurry.table.expression import Expression
-from scurry.table.expression_core import here, name_of, to_node
+from scurry.table.expression_core import here, mapped, name_of, to_node
 from scurry.table.expression_time import WINDOW_PROPERTIES
 from scurry.table.expressions import col
 from scurry.table.table import Table
@@ -29,7 +36,8 @@ __all__ = [
     "WindowGroupedTable",
 ]
 
-N = TypeVar("N")
+_EPOCH = parse_expression("TIMESTAMP '1970-01-01 00:00:00.000'")
+_MILLISECOND = parse_expression("INTERVAL '0.001' SECOND")
 
 
 class GroupedTable:
@@ -41,7 +49,7 @@ class GroupedTable:
 
     def select(self, *fields: Expression) -> Table:
         """Keys and aggregates of each group."""
-        items = tuple(self._table._items(fields))
+        items = tuple(_with_keys(self._table._items(fields), self._keys, self._table))
         return self._table._bound(self._grouped(items))
 
     def _grouped(self, items: tuple[ast.SelectItem, ...]) -> ast.Select:
@@ -131,7 +139,19 @@ class GroupWindowedTable:
                 f"group_by behind a window needs the window, col({self._window.name!r}), once."
             )
         keys = [field for field in fields if field is not named[0]]
-        return WindowGroupedTable(self._table, self._window, keys)
+        return WindowGroupedTable(*self._in_timestamps(), keys)
+
+    def _in_timestamps(self) -> tuple[Table, GroupWindow]:
+        """In batch mode, milliseconds since 1970 are times as well: a column of timestamps is added
+        for them."""
+        table, window = self._table, self._window
+        if table._environment.streaming or not isinstance(
+            table._type_of(window.time.node), BigIntType
+        ):
+            return table, window
+        passed = ast.Binary("*", window.time.node, _MILLISECOND, span=here())
+        time = Expression(ast.Binary("+", _EPOCH, passed, span=here()))
+        return table.add_columns(time.alias("w$time")), replace(window, time=col("w$time"))
 
 
 class WindowGroupedTable:
@@ -144,31 +164,42 @@ class WindowGroupedTable:
 
     def select(self, *fields: Expression) -> Table:
         """Keys, aggregates, and properties of the window such as ``col("w").start``."""
-        items = [
-            replace(item, expression=self._with_window(item.expression))
-            for item in self._table._named([select_item(field) for field in fields])
-        ]
-        keys = (*(to_node(Expression(key.node)) for key in self._keys), self._call(""))
-        group_by = ast.GroupBy(keys, span=here())
+        named = self._table._named([select_item(field) for field in fields])
+        items = _with_keys(named, self._keys, self._table)
+        keys = [to_node(Expression(key.node)) for key in self._keys]
+        if counts_rows(self._window):
+            return self._counting(items, keys)
+        items = [replace(item, expression=self._with_window(item.expression)) for item in items]
+        group_by = ast.GroupBy((*keys, self._call("")), span=here())
         source = self._table.reference()
         select = ast.Select(tuple(items), source, group_by=group_by, span=here())
         return self._table._bound(select)
 
+    def _counting(self, items: list[ast.SelectItem], keys: list[ast.Expression]) -> Table:
+        """The windows of so many rows."""
+        table, environment = self._table, self._table._environment
+        time = table._type_of(self._window.time.node)
+        check_count_window(self._window, time, batch=not environment.streaming)
+        find_function = environment.session_catalog.find_function
+        source = table.reference()
+        select = select_of_count_window(source, self._window, keys, items, find_function)
+        # a column that is neither a key nor below an aggregate is a mistake, as in any group
+        group_by = ast.GroupBy(tuple(keys), span=here()) if keys else None
+        count = ast.FunctionCall(name_of("COUNT"), (ast.Star(span=here()),), span=here())
+        counted = (*items, ast.SelectItem(count, span=here()))
+        table._bound(ast.Select(counted, source, group_by=group_by, span=here()))
+        return table._bound(select)
+
     def aggregate(self, func: Any) -> AggregatedTable:
         """What an aggregate function makes of each group."""
         call = _aggregate_call(self._table, "aggregate", func)
+        if counts_rows(self._window):
+            return AggregatedTable(self, self._keys, call)
         return _WindowAggregated(self, self._keys, call)
 
     def _call(self, suffix: str) -> ast.FunctionCall:
         """SQL's function of the window, or of one of its properties."""
         window = self._window
-        for interval in window.intervals:
-            node = interval.node
-            if isinstance(node, ast.FunctionCall) and str(node.name) == "$ROW_INTERVAL":
-                raise NotSupportedError(
-                    f"The window {window.name!r} counts rows: only windows of time run here. Use "
-                    "count_window of a DataStream, or a window of time."
-                )
         arguments = (window.time.node, *(one.node for one in window.intervals))
         return ast.FunctionCall(name_of(window.kind + suffix), arguments, span=here())
 
@@ -178,7 +209,7 @@ class WindowGroupedTable:
                 if str(node.name) == marker:
                     self._check_alias(node, name)
                     return self._call(f"_{name.upper()}")
-        changed: ast.Expression = _mapped(node, self._with_window)
+        changed: ast.Expression = mapped(node, self._with_window)
         return changed
 
     def _check_alias(self, node: ast.FunctionCall, name: str) -> None:
@@ -205,7 +236,7 @@ class _WindowAggregated(AggregatedTable):
         def property_column(node: ast.Expression) -> ast.Expression:
             if isinstance(node, ast.FunctionCall) and str(node.name) in markers:
                 return name_of(markers[str(node.name)])
-            changed: ast.Expression = _mapped(node, property_column)
+            changed: ast.Expression = mapped(node, property_column)
             return changed
 
         items = grouped._table._named([select_item(field) for field in fields])
@@ -271,18 +302,31 @@ def _aggregate_call(table: Table, method: str, func: Any) -> Expression:
     return table.call_with_row(func)
 
 
-def _mapped(node: Any, change: Any) -> Any:
-    """The node with every expression below it changed."""
-    if not is_dataclass(node):
-        return node
-    changed = {}
-    for field in fields(node):
-        value = getattr(node, field.name)
-        if isinstance(value, ast.Expression):
-            changed[field.name] = change(value)
-        elif isinstance(value, tuple) and any(isinstance(one, ast.Node) for one in value):
-            changed[field.name] = tuple(
-                change(one) if isinstance(one, ast.Expression) else _mapped(one, change)
-                for one in value
-            )
-    return replace(node, **changed) if changed and not isinstance(node, type) else node
+def _with_keys(
+    items: Sequence[ast.SelectItem], keys: Sequence[Expression], table: Table
+) -> list[ast.SelectItem]:
+    """A select list in which the aliases of keys stand for the keys.
+
+    An alias that is also a column of the table means the key only where it stands alone: below an
+    aggregate function, the name means the column.
+    """
+    named = {key.names[0]: key.node for key in keys if key.names}
+    if not named:
+        return list(items)
+    fresh = {name: node for name, node in named.items() if name not in table.row_type.field_names()}
+
+    def key_of(node: ast.Expression) -> ast.Expression:
+        if isinstance(node, ast.Name) and str(node) in fresh:
+            return fresh[str(node)]
+        changed: ast.Expression = mapped(node, key_of)
+        return changed
+
+    found = []
+    for item in items:
+        name = str(item.expression) if isinstance(item.expression, ast.Name) else None
+        if name in named:
+            alias = item.alias or ast.Identifier(name, span=here())
+            found.append(replace(item, expression=named[name], alias=alias))
+        else:
+            found.append(replace(item, expression=key_of(item.expression)))
+    return found

@@ -210,7 +210,8 @@ class Jobs:
         """Run a query whose rows come here as they change."""
         node = table.relation
         sink, client = self._collecting(node)
-        schema = table.get_resolved_schema()
+        row_type = table.row_type
+        schema = ResolvedSchema.physical(row_type.field_names(), row_type.field_types())
         config = self._environment.get_config()
         width = tables.MAX_COLUMN_WIDTH.read(config.get_configuration())
         zone = config.get_local_timezone()

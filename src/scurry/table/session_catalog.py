@@ -62,10 +62,18 @@ class InlineTable(CatalogTable):
 class SessionCatalog:
     """The catalogs of a table environment as the planner sees them."""
 
-    def __init__(self, catalogs: Catalogs, configuration: Configuration) -> None:
+    def __init__(
+        self, catalogs: Catalogs, configuration: Configuration, batch: bool = False
+    ) -> None:
         self._catalogs = catalogs
+        self._batch = batch
         self._configuration = configuration
         self._described: dict[ObjectIdentifier, tuple[FoundTable, Table]] = {}
+
+    @property
+    def batch(self) -> bool:
+        """Whether queries read their tables to the end and send final rows only."""
+        return self._batch
 
     def find_table(self, names: tuple[str, ...]) -> Table | View | Node | None:
         """The table, view, or bound tree of that name."""

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from scurry.common.changelog import ChangelogMode as Mode
-from scurry.common.data_types import RowType, data_type_from_arrow
+from scurry.common.data_types import DataTypes, RowType, data_type_from_arrow
 from scurry.common.errors import ProgramError
 from scurry.common.row_types import CompositeTypeInfo
 from scurry.common.type_information import TypeInformation
@@ -23,10 +23,19 @@ from scurry.plan.nodes import Map
 from scurry.plan.relational import StreamColumns
 from scurry.planner.catalog import ScanRequest
 from scurry.planner.time_attributes import as_rowtime, is_rowtime
+from scurry.sql import ast
 from scurry.table.changelog_mode import ChangelogMode
 from scurry.table.environment_settings import EnvironmentSettings
+from scurry.table.expression_time import WINDOW_PROPERTIES
 from scurry.table.jobs import StreamAccess
-from scurry.table.schema import Schema, UnresolvedPhysicalColumn
+from scurry.table.schema import (
+    Schema,
+    UnresolvedColumn,
+    UnresolvedComputedColumn,
+    UnresolvedMetadataColumn,
+    UnresolvedPhysicalColumn,
+    UnresolvedWatermark,
+)
 from scurry.table.session_catalog import InlineTable, as_type
 from scurry.table.stream_types import stream_type
 from scurry.table.table import Table
@@ -66,9 +75,14 @@ class StreamTableEnvironment(TableEnvironment):
     def from_data_stream(self, data_stream: DataStream, *fields_or_schema: Any) -> Table:
         """A table of a stream's elements, each a row that is added. A Schema may declare computed
         columns, a rowtime (``column_by_metadata("ts", type, "rowtime")``), a watermark
-        (``SOURCE_WATERMARK()`` for that of the stream) and a key."""
+        (``SOURCE_WATERMARK()`` for that of the stream) and a key. Instead of a Schema there may be
+        fields: the names of the columns, ``col("ts").rowtime`` for the timestamps of the elements
+        and ``col("pt").proctime`` for processing time."""
         schema = self._schema_argument("from_data_stream", data_stream, fields_or_schema)
-        return self._from_stream(data_stream, schema, Mode.INSERT_ONLY)
+        table = self._from_stream(data_stream, schema, Mode.INSERT_ONLY)
+        if not any(isinstance(one, Schema) for one in fields_or_schema):
+            table.declared = None
+        return table
 
     def from_changelog_stream(
         self,
@@ -116,7 +130,8 @@ class StreamTableEnvironment(TableEnvironment):
 
     def to_retract_stream(self, table: Table, type_info: TypeInformation) -> DataStream:
         """The changes of a table as pairs: whether the row is added, and the row."""
-        return self.to_changelog_stream(table).map(_signed)
+        built = _as_type(type_info)
+        return self.to_changelog_stream(table).map(lambda row: (_adds(row), built(row)))
 
     # --- helpers
 
@@ -127,15 +142,7 @@ class StreamTableEnvironment(TableEnvironment):
             return None
         if len(given) == 1 and isinstance(given[0], Schema):
             return given[0]
-        names = [str(getattr(one, "node", one)) for one in given]
-        row_type = _stream_type(method, stream)
-        if len(names) != len(row_type):
-            raise ProgramError(
-                f"{method}: {len(names)} names for {len(row_type)} columns: "
-                f"{row_type.field_names()}."
-            )
-        pairs = zip(names, row_type, strict=True)
-        return Schema(tuple(UnresolvedPhysicalColumn(n, f.data_type) for n, f in pairs))
+        return _schema_of_fields(method, _stream_type(method, stream), given)
 
     def _from_stream(self, stream: DataStream, schema: Schema | None, mode: Mode) -> Table:
         held = _stream_type("from_data_stream", stream)
@@ -162,8 +169,10 @@ class StreamTableEnvironment(TableEnvironment):
             return _projected(node, request, places, mode)
 
         access = StreamAccess(stream._transformation, convert)
-        table = InlineTable(schema, access=access, mode=mode, bounded=False)
-        return self.from_path(self.add_unnamed(table).as_serializable_string())
+        inline = InlineTable(schema, access=access, mode=mode, bounded=False)
+        table = self.from_path(self.add_unnamed(inline).as_serializable_string())
+        table.declared = replace(schema, watermarks=whole.watermarks)
+        return table
 
     def _cast_to(self, table: Table, schema: Schema) -> Table:
         from scurry.table.expressions import col
@@ -213,10 +222,8 @@ def _no_old_row(row: Row) -> bool:
     return row.get_row_kind() is not RowKind.UPDATE_BEFORE
 
 
-def _signed(row: Row) -> tuple[bool, Row]:
-    added = row.get_row_kind() in (RowKind.INSERT, RowKind.UPDATE_AFTER)
-    row.set_row_kind(RowKind.INSERT)
-    return added, row
+def _adds(row: Row) -> bool:
+    return row.get_row_kind() in (RowKind.INSERT, RowKind.UPDATE_AFTER)
 
 
 def _as_type(type_info: TypeInformation) -> Any:
@@ -237,6 +244,38 @@ def _stream_type(method: str, stream: DataStream) -> RowType:
     if names == ["value"]:
         names = ["f0"]
     return RowType.of(names, types)
+
+
+def _schema_of_fields(method: str, held: RowType, given: tuple[Any, ...]) -> Schema:
+    """A schema of fields: names of columns, and time attributes among them."""
+    columns: list[UnresolvedColumn] = []
+    marks = []
+    types = iter([field.data_type for field in held])
+    for one in given:
+        kind, name = _field(one)
+        if kind == "rowtime":
+            columns.append(UnresolvedMetadataColumn(name, DataTypes.TIMESTAMP(3), "rowtime"))
+            marks.append(UnresolvedWatermark(name, "SOURCE_WATERMARK()"))
+        elif kind == "proctime":
+            columns.append(UnresolvedComputedColumn(name, "PROCTIME()"))
+        else:
+            columns.append(UnresolvedPhysicalColumn(name, next(types, DataTypes.NULL())))
+    count = sum(isinstance(one, UnresolvedPhysicalColumn) for one in columns)
+    if count != len(held):
+        raise ProgramError(
+            f"{method}: {count} names for {len(held)} columns: {held.field_names()}."
+        )
+    return Schema(tuple(columns), tuple(marks))
+
+
+def _field(given: Any) -> tuple[str | None, str]:
+    """Which time attribute a field is, None if it is a column, and its name."""
+    node = getattr(given, "node", given)
+    if isinstance(node, ast.FunctionCall):
+        for kind in ("rowtime", "proctime"):
+            if str(node.name) == WINDOW_PROPERTIES[kind]:
+                return kind, str(node.arguments[0])
+    return None, str(node)
 
 
 def _columns(held: RowType, schema: Schema | None) -> list[Any]:

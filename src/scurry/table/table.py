@@ -19,11 +19,13 @@ from scurry.table.catalog.errors import nearest
 from scurry.table.catalog.resolved_schema import ResolvedSchema
 from scurry.table.column_expressions import expanded, names_in, select_item
 from scurry.table.column_names import named_items
+from scurry.table.declared_schemas import resolved_as_declared
 from scurry.table.explain_detail import ExplainDetail
 from scurry.table.expression import Expression
 from scurry.table.expression_core import here, to_node
 from scurry.table.expressions import call_function, col
 from scurry.table.relations import row_type_of
+from scurry.table.schema import Schema
 from scurry.table.table_descriptor import TableDescriptor
 from scurry.table.table_result import TableResult
 from scurry.table.table_schema import TableSchema
@@ -64,6 +66,8 @@ class Table:
         self._name: str | None = None
         #: the query in SQL, if it was written so
         self.sql: str | None = None
+        #: what a table of a catalog, read as it is, declares
+        self.declared: Schema | None = None
 
     # --- what it is
 
@@ -109,7 +113,9 @@ class Table:
         return TableSchema(self.row_type.field_names(), self.row_type.field_types())
 
     def get_resolved_schema(self) -> ResolvedSchema:
-        """Names and types of the columns."""
+        """Names and types of the columns; of a catalog's table read as it is, its declaration."""
+        if self.declared is not None:
+            return resolved_as_declared(self.declared, self.row_type)
         return ResolvedSchema.physical(self.row_type.field_names(), self.row_type.field_types())
 
     def print_schema(self) -> None:

@@ -23,7 +23,7 @@ from scurry.table.catalog.contract import Catalog
 from scurry.table.catalog.descriptor import CatalogDescriptor, make_catalog
 from scurry.table.catalog.models import CatalogModel
 from scurry.table.catalog.names import ObjectIdentifier
-from scurry.table.catalog.objects import CatalogBaseTable, CatalogFunction
+from scurry.table.catalog.objects import CatalogBaseTable, CatalogFunction, CatalogTable
 from scurry.table.catalogs import Catalogs
 from scurry.table.environment_extras import JavaFunctionMethods, ModelMethods, PlanMethods
 from scurry.table.environment_settings import EnvironmentSettings
@@ -60,7 +60,9 @@ class TableEnvironment(PlanMethods, ModelMethods, JavaFunctionMethods):
         self._catalogs = Catalogs(
             settings.get_built_in_catalog_name(), settings.get_built_in_database_name()
         )
-        self._session_catalog = SessionCatalog(self._catalogs, configuration)
+        self._session_catalog = SessionCatalog(
+            self._catalogs, configuration, batch=not settings.is_streaming_mode()
+        )
         self._jobs = Jobs(self)
         self._unnamed = 0
         self._temporary_models: dict[ObjectIdentifier, CatalogModel] = {}
@@ -211,10 +213,13 @@ class TableEnvironment(PlanMethods, ModelMethods, JavaFunctionMethods):
     def from_path(self, path: str) -> Table:
         """A table or view of a catalog."""
         names = _path(path)
-        self._catalogs.table(names)
+        found = self._catalogs.table(names)
         name = ast.Name(tuple(map(ast.Identifier, names)))
         select = ast.Select((ast.SelectItem(ast.Star()),), ast.TableRef(name))
-        return Table(self, self.bind(ast.Query(select)))
+        table = Table(self, self.bind(ast.Query(select)))
+        if isinstance(found.table, CatalogTable):
+            table.declared = found.table.schema
+        return table
 
     def from_descriptor(self, descriptor: TableDescriptor) -> Table:
         """A table that has no name."""

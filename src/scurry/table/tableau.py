@@ -89,11 +89,8 @@ class Tableau:
             yield "Empty set"
 
     def _width(self, column: Any) -> int:
-        data_type = column.data_type
-        width = self._type_width(data_type)
-        if data_type.is_nullable:
-            width = max(width, len(NULL))
-        return max(width, width_of(column.name))
+        width = self._type_width(column.data_type)
+        return max(width, len(NULL), width_of(column.name))
 
     def _type_width(self, data_type: DataType) -> int:
         if type(data_type) in _DIGITS:

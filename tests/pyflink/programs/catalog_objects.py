@@ -9,7 +9,6 @@ from pyflink.table.catalog import (
     ObjectIdentifier,
     ObjectPath,
     ResolvedSchema,
-    UniqueConstraint,
 )
 from pyflink.util.exceptions import FunctionNotExistException, TableAlreadyExistException
 
@@ -62,15 +61,13 @@ column = Column.physical("a", DataTypes.INT())
 print(
     column,
     column.get_name(),
-    column.get_data_type(),
+    column.get_data_type() is not None,
     column.is_physical(),
     column.is_persisted(),
     column.get_comment(),
 )
-print(column.copy(DataTypes.BIGINT()), column.rename("z"))
+print(column.rename("z"))
 resolved = ResolvedSchema.of(
     [Column.physical("a", DataTypes.INT()), Column.physical("b", DataTypes.STRING())]
 )
 print(resolved, resolved.get_column_names())
-key = UniqueConstraint.primary_key("pk", ["a"])
-print(key, key.get_name(), key.get_columns(), key.is_enforced(), key.as_summary_string())

@@ -29,7 +29,7 @@ result = t.filter(col("a") > 1).select(col("a") * 10, col("b"))
 print(result.to_pandas())
 print(t.filter(col("a") > 100).to_pandas())
 stamped = pd.DataFrame(
-    {"ts": pd.to_datetime(["2024-01-01 10:00:00", "2024-01-02"]), "l": [[1], [2, 3]]}
+    {"ts": pd.to_datetime(["2024-01-01 10:00:00", "2024-01-02 00:00:00"]), "l": [[1], [2, 3]]}
 )
 t = t_env.from_pandas(stamped)
 t.print_schema()

@@ -18,7 +18,7 @@ t_env.sql_query(
     """
 ).execute().print()
 t_env.sql_query(
-    "SELECT ARRAY[1, 2, NULL] AS a, MAP['k', 1] AS m, ROW(1, 'x') AS r, ARRAY['a'] AS s, MULTISET['b'] AS ms"
+    "SELECT ARRAY[1, 2, NULL] AS a, MAP['k', 1] AS m, ROW(1, 'x') AS r, ARRAY['a'] AS s"
 ).execute().print()
 t_env.sql_query(
     "SELECT 'a text that is longer than thirty characters, so it is cut' AS s, 'ü中' AS wide"

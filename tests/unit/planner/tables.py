@@ -55,6 +55,7 @@ class Tables:
 
     tables: dict[str, Table | View | Node] = field(default_factory=dict)
     functions: dict[str, UserDefinedFunctionWrapper] = field(default_factory=dict)
+    batch: bool = False
 
     def create(
         self,

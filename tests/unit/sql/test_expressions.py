@@ -4,6 +4,7 @@ import pytest
 
 from scurry.sql.ast import expressions as ast
 from scurry.sql.ast.node import Expression, Name
+from scurry.sql.errors import SqlParserError
 from scurry.sql.parser import parse_expression, parse_name, parse_type
 from scurry.sql.unparse import unparse
 
@@ -87,6 +88,14 @@ def test_expressions_are_written_with_the_parentheses_they_need(text: str, expec
 def test_names_keep_their_case_and_lose_their_backticks() -> None:
     assert parse_name("`my catalog`.Db.t").names == ("my catalog", "Db", "t")
     assert parse_expression("aBc") != parse_expression("abc")
+
+
+def test_a_path_may_have_reserved_words() -> None:
+    assert parse_name("order.`select`.One").names == ("order", "select", "One")
+    with pytest.raises(SqlParserError, match="found the reserved word order"):
+        parse_expression("order")
+    with pytest.raises(SqlParserError, match="b cannot stand here"):
+        parse_name("a b")
 
 
 def test_a_path_of_names_is_one_node_and_a_field_of_a_call_is_another() -> None:

@@ -145,8 +145,10 @@ def test_tables_go_on_as_streams(
     table = tables.from_elements([(1, "x"), (2, "y")], ["id", "name"])
     doubled = tables.to_data_stream(table).map(lambda row: row.id * 2)
     assert collect_local(doubled) == [2, 4]
-    signed = tables.to_retract_stream(table.select(col("id").sum), PAIR)
-    assert [one for one, _ in collect_local(signed)] == [True, False, True]
+    one_long = Types.ROW_NAMED(["total"], [Types.LONG()])
+    signed = tables.to_retract_stream(table.select(col("id").sum), one_long)
+    found = [(added, row.total) for added, row in collect_local(signed)]
+    assert found == [(True, 1), (False, 1), (True, 3)]
 
 
 def test_the_type_of_a_stream_must_be_known(

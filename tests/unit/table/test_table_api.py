@@ -84,8 +84,8 @@ def test_columns(orders: Table) -> None:
     assert names(orders.select(without_columns(col("id")))) == ["user", "price"]
     assert names(orders.select(orders.id, orders.user)) == ["id", "user"]
     assert names(orders.select(row(col("id"), "x").alias("r")).select(col("r").flatten)) == [
-        "r$EXPR$0",
-        "r$EXPR$1",
+        "r$f0",
+        "r$f1",
     ]
 
 

@@ -133,6 +133,11 @@ class _Timestamp(AtomicType):
         suffix = f" {self.kind.value}" if self.kind.value else ""
         return f"{self.label}({self.precision}){suffix}"
 
+    def __str__(self) -> str:
+        nulls = "" if self._nullable else " NOT NULL"
+        suffix = f" {self.kind.value}" if self.kind.value else ""
+        return f"{self.label}({self.precision}){nulls}{suffix}"
+
     def _args(self) -> tuple[Any, ...]:
         return (self.precision, self.kind)
 

@@ -123,7 +123,13 @@ def _modulo(left: Expression, right: Expression) -> Answer:
     exact = (IntegralType, DecimalType)
     if not isinstance(left.type, exact) or not isinstance(right.type, exact):
         return "a remainder needs integers or decimals"
-    return _numbers(left, right, modulo_type)
+    answer = _numbers(left, right, modulo_type)
+    if isinstance(answer, str) or not isinstance(left.type, IntegralType):
+        return answer
+    operands, result = answer
+    if isinstance(right.type, IntegralType):  # a remainder is smaller than what it is divided by
+        result = right.type.with_nullability(result.is_nullable)
+    return operands, result
 
 
 def _same(operands: Sequence[Expression]) -> DataType:

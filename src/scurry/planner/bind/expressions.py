@@ -11,15 +11,16 @@ from scurry.common.data_types import (
     DataTypes,
     NullType,
     NumericType,
+    RowField,
     RowType,
 )
 from scurry.common.spans import Span
 from scurry.functions.builtin import resolve, resolve_cast
-from scurry.functions.expressions import Expression, Literal
+from scurry.functions.expressions import Call, Expression, Literal
 from scurry.planner.bind.calls import CallBinder
 from scurry.planner.bind.data_types import bind_interval, bind_type
 from scurry.planner.bind.literals import bind_literal, units_of, whole_number
-from scurry.planner.bind.scope import field_of
+from scurry.planner.bind.scope import field_at, field_of
 from scurry.planner.bind.subqueries import Subquery
 from scurry.planner.errors import SqlValidationError, at
 from scurry.planner.gaps import refuse
@@ -170,7 +171,13 @@ class ExpressionBinder(CallBinder):
     # --- constructors and parts -------------------------------------------------------------------
 
     def _row(self, node: ast.RowConstructor) -> Expression:
-        return resolve("ROW", [self.bind(item) for item in node.items], span=node.span)
+        row = resolve("ROW", [self.bind(item) for item in node.items], span=node.span)
+        if not node.names:
+            return row
+        assert isinstance(row, Call)
+        pairs = zip(node.names, row.operands, strict=True)
+        named = RowType([RowField(name, operand.type) for name, operand in pairs], False)
+        return Call(row.function, row.operands, named, row.deterministic, span=row.span)
 
     def _array(self, node: ast.ArrayConstructor) -> Expression:
         if node.kind != "ARRAY":
@@ -181,10 +188,16 @@ class ExpressionBinder(CallBinder):
         return resolve("MAP", [self.bind(item) for item in node.items], span=node.span)
 
     def _item(self, node: ast.Item) -> Expression:
-        return resolve("ITEM", (self.bind(node.operand), self.bind(node.index)), span=node.span)
+        operand, index = self.bind(node.operand), self.bind(node.index)
+        if isinstance(operand.type, RowType) and isinstance(index, Literal):
+            return field_at(operand, index.value - 1, node.span)
+        return resolve("ITEM", (operand, index), span=node.span)
 
     def _field(self, node: ast.FieldAccess) -> Expression:
-        return field_of(self.bind(node.operand), node.field)
+        operand = self.bind(node.operand)
+        if node.position is not None:
+            return field_at(operand, node.position, node.span)
+        return field_of(operand, node.field)
 
     # --- queries ----------------------------------------------------------------------------------
 

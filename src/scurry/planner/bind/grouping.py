@@ -10,7 +10,7 @@ from scurry.functions.expressions import Expression, InputRef
 from scurry.planner.algebra import Node, WindowTable
 from scurry.planner.bind.window_tables import milliseconds
 from scurry.planner.errors import SqlValidationError
-from scurry.planner.time_attributes import is_time_attribute
+from scurry.planner.time_attributes import is_window_time
 from scurry.sql import ast
 
 _WINDOWS = ("TUMBLE", "HOP", "SESSION")
@@ -30,10 +30,14 @@ class Grouping:
 
 
 def bind_grouping(
-    clause: ast.GroupBy, source: Node, bind: Callable[[ast.Expression], Expression]
+    clause: ast.GroupBy,
+    source: Node,
+    bind: Callable[[ast.Expression], Expression],
+    batch: bool = False,
 ) -> Grouping:
-    """The grouping of a clause; ``bind`` binds an expression over ``source``."""
-    binder = _GroupingBinder(source, bind)
+    """The grouping of a clause; ``bind`` binds an expression over ``source``. In batch mode windows
+    are made of any timestamp."""
+    binder = _GroupingBinder(source, bind, batch)
     choices = [binder.sets_of(item) for item in clause.items]
     sets = [tuple(dict.fromkeys(sum(chosen, ()))) for chosen in product(*choices)]
     if clause.quantifier == "DISTINCT":
@@ -43,7 +47,10 @@ def bind_grouping(
 
 
 class _GroupingBinder:
-    def __init__(self, source: Node, bind: Callable[[ast.Expression], Expression]) -> None:
+    def __init__(
+        self, source: Node, bind: Callable[[ast.Expression], Expression], batch: bool
+    ) -> None:
+        self._batch = batch
         self.source = source
         self.groups: list[Expression] = []
         self.window: dict[str, Expression] = {}
@@ -88,7 +95,7 @@ class _GroupingBinder:
         if self.window:
             raise SqlValidationError("There is a second window in GROUP BY", call.span)
         time = self._bind(call.arguments[0])
-        if not isinstance(time, InputRef) or not is_time_attribute(time.type):
+        if not isinstance(time, InputRef) or not is_window_time(time.type, self._batch):
             raise SqlValidationError(
                 f"{name} needs a time attribute",
                 call.arguments[0].span,

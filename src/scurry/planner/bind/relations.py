@@ -84,7 +84,7 @@ class RelationBinder:
             found = self._query(node.query, None)
             return Bound(found, Scope.of("", found.columns, outer))
         if isinstance(node, ast.TableFunctionRef) and _is_window(node.call):
-            found = bind_window_table(node.call, self._table_argument)
+            found = bind_window_table(node.call, self._table_argument, self.catalog.batch)
             return Bound(found, Scope.of("", found.columns, outer))
         if isinstance(node, ast.Unnest | ast.TableFunctionRef):
             return self._alone(node, outer)

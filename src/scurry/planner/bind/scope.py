@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scurry.common.data_types import DataType, DataTypes, RowType
+from scurry.common.spans import Span
 from scurry.functions.builtin import resolve
 from scurry.functions.expressions import Expression, InputRef, Literal
 from scurry.planner.columns import Column, Columns
@@ -177,6 +178,17 @@ def field_of(found: Expression, part: Identifier) -> Expression:
         raise unknown("field", part.name, names, part.span)
     at = Literal(names.index(part.name), DataTypes.INT(False))
     return resolve("FIELD", (found, at), span=part.span)
+
+
+def field_at(found: Expression, position: int, span: Span) -> Expression:
+    """The field of a row by its position, from 0 on."""
+    if not isinstance(found.type, RowType):
+        message = f"A value of {found.type.describe()} has no fields"
+        raise SqlValidationError(message, span)
+    if not 0 <= position < len(found.type):
+        message = f"There is no field {position} in a row of {len(found.type)} fields"
+        raise SqlValidationError(message, span)
+    return resolve("FIELD", (found, Literal(position, DataTypes.INT(False))), span=span)
 
 
 def _ambiguous(

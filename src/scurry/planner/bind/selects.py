@@ -120,7 +120,12 @@ class SelectBinder:
         if clause is None:
             return
         binder = self._binder("GROUP BY")
-        found = bind_grouping(clause, self._source, lambda one: self._group_item(one, binder))
+        found = bind_grouping(
+            clause,
+            self._source,
+            lambda one: self._group_item(one, binder),
+            self._catalog.batch,
+        )
         self._source = found.source
         self._aggregates = Aggregates(found.groups, found.sets)
         self._aggregates.window = found.window

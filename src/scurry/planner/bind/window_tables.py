@@ -8,7 +8,7 @@ from scurry.functions.expressions import Literal
 from scurry.planner.algebra import Node, WindowTable
 from scurry.planner.bind.literals import bind_literal, is_months
 from scurry.planner.errors import SqlValidationError, unknown
-from scurry.planner.time_attributes import is_time_attribute
+from scurry.planner.time_attributes import is_window_time
 from scurry.sql import ast
 
 _PARAMETERS = {
@@ -21,7 +21,7 @@ WINDOW_FUNCTIONS = frozenset(_PARAMETERS)
 
 
 def bind_window_table(
-    call: ast.FunctionCall, bind_table: Callable[[ast.TableArgument], Node]
+    call: ast.FunctionCall, bind_table: Callable[[ast.TableArgument], Node], batch: bool
 ) -> Node:
     """The relation of a call of a window table function."""
     name = str(call.name).upper()
@@ -31,7 +31,7 @@ def bind_window_table(
         message = f"{name} needs a table as its first argument"
         raise SqlValidationError(message, call.span, "Write TABLE t.")
     node = bind_table(table)
-    time = _time_column(given.get("TIMECOL"), node, call, name)
+    time = _time_column(given.get("TIMECOL"), node, call, batch)
     size = milliseconds(given.get("GAP") or given.get("SIZE"), call, name)
     step_node = given.get("SLIDE") or given.get("STEP")
     step = milliseconds(step_node, call, name) if name in ("HOP", "CUMULATE") else 0
@@ -61,8 +61,9 @@ def _named(call: ast.FunctionCall, name: str) -> dict[str, ast.Expression]:
 
 
 def _time_column(
-    descriptor: ast.Expression | None, node: Node, call: ast.FunctionCall, name: str
+    descriptor: ast.Expression | None, node: Node, call: ast.FunctionCall, batch: bool
 ) -> int:
+    name = str(call.name).upper()
     if not isinstance(descriptor, ast.Descriptor) or len(descriptor.columns) != 1:
         message = f"{name} needs the time column as its second argument"
         raise SqlValidationError(message, call.span, "Write DESCRIPTOR(ts).")
@@ -71,7 +72,7 @@ def _time_column(
     if column.name not in names:
         raise unknown("column", column.name, names, column.span)
     at = names.index(column.name)
-    if not is_time_attribute(node.type_of(at)):
+    if not is_window_time(node.type_of(at), batch):
         raise SqlValidationError(
             f"{name} needs a time attribute, but {column.name} is {node.type_of(at).describe()}",
             column.span,

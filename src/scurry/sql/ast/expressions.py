@@ -216,9 +216,10 @@ class Cast(Expression):
 
 @dataclass(frozen=True)
 class RowConstructor(Expression):
-    """``ROW(a, b)`` or ``(a, b)``."""
+    """``ROW(a, b)`` or ``(a, b)``; the Table API gives the fields names."""
 
     items: tuple[Expression, ...]
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -254,10 +255,15 @@ class Item(Expression):
 
 @dataclass(frozen=True)
 class FieldAccess(Expression):
-    """A field of a value that is no plain name: ``f(x).a``, ``rows[1].a``, ``(r).a``."""
+    """A field of a value that is no plain name: ``f(x).a``, ``rows[1].a``, ``(r).a``.
+
+    The Table API may give the position of the field, from 0 on; its name is then that of the column
+    that becomes of it.
+    """
 
     operand: Expression
     field: Identifier
+    position: int | None = None
 
 
 @dataclass(frozen=True)

@@ -59,8 +59,14 @@ def parse_type(text: str, name: str = "") -> TypeNode:
 
 
 def parse_name(text: str, name: str = "") -> Name:
-    """The name of a table, a function or the like that ``text`` is."""
-    return _whole(text, name, StatementParser.name)
+    """The name of a table, a function or the like that ``text`` is. Nothing but a name can stand
+    there, so reserved words are names as well, as in Flink."""
+    return _whole(text, name, _only_name)
+
+
+def _only_name(parser: StatementParser) -> Name:
+    parser.only_names = True
+    return parser.name()
 
 
 def _whole(

@@ -41,6 +41,8 @@ class Cursor(ABC):
         self._depth = 0
         self._looked_for: list[str] = []
         self.token = self._tokens[0]
+        #: whether the text is a name and nothing else, so that reserved words can be names
+        self.only_names = False
 
     @abstractmethod
     def expression(self, least: int = 0) -> Expression:
@@ -82,9 +84,10 @@ class Cursor(ABC):
         return token.kind is Kind.SYMBOL and token.text in symbols
 
     def at_name(self) -> bool:
-        """Whether the next token can be a name."""
+        """Whether the next token can be a name: reserved words cannot, except in a path."""
         kind = self.token.kind
-        return kind is Kind.QUOTED or (kind is Kind.WORD and self.token.word not in RESERVED)
+        free = self.only_names or self.token.word not in RESERVED
+        return kind is Kind.QUOTED or (kind is Kind.WORD and free)
 
     def at_end(self) -> bool:
         """Whether there are no more tokens."""

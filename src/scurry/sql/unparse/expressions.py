@@ -226,6 +226,8 @@ def _item(node: ast.Item) -> str:
 
 @writes(ast.FieldAccess)
 def _field(node: ast.FieldAccess) -> str:
+    if node.position is not None:
+        return f"{operand(node.operand, operators.ACCESS)}[{node.position + 1}]"
     text = operand(node.operand, operators.ACCESS)
     if isinstance(node.operand, Name | ast.NumberLiteral):
         text = f"({text})"

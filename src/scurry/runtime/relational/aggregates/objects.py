@@ -63,8 +63,9 @@ class ObjectAccumulator(Accumulator):
         final = np.full(len(rows.starts), None, dtype=object)
         bounds = zip(rows.starts.tolist(), rows.ends.tolist(), held["object"], strict=True)
         for number, (start, end, found) in enumerate(bounds):
+            # a function of the user's may have no value for a group without rows
+            before.append(None if found is None else self.value(found))
             current = self.create() if found is None else found
-            before.append(self.value(current))
             for at in range(start, end):
                 if ones[at] > 0:
                     current = self.accumulate(current, *arguments[at])
