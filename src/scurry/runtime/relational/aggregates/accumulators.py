@@ -80,14 +80,23 @@ class Sum(Accumulator):
     def scan(self, rows: Segments, counted: Mask | None, held: Held) -> Scanned:
         ones = rows.ones(counted)
         before = _or_zero(held["sum"])
-        values = numbers(rows.column(self.call.arguments[0])).astype(self._type(), copy=False)
+        values = self.values(rows).astype(self._type(), copy=False)
         if self._exact(values, before):
             values, before = values.astype(np.int64), before.astype(np.int64)
         added = values if rows.signs is None and counted is None else _signed(values, ones)
         total = rows.total(added, before)
-        count = rows.total(ones, held["n"])
+        count = rows.total(self.counts(rows, ones), held["n"])
         final = {"sum": total[rows.last], "n": count[rows.last]}
         return Scanned(self.result(before, held["n"]), self.result(total, count), final)
+
+    def values(self, rows: Segments) -> Array:
+        """What each row adds to the sum."""
+        return numbers(rows.column(self.call.arguments[0]))
+
+    def counts(self, rows: Segments, ones: Array) -> Array:
+        """How many values each row adds; ``ones`` has -1 for rows that go and 0 for others that do
+        not count."""
+        return ones
 
     def _exact(self, values: Array, before: Array) -> bool:
         """Whether Python's whole numbers can be added as those of 64 bits, with room to spare."""
@@ -143,14 +152,15 @@ class Variance(Accumulator):
 
     def _scan(self, rows: Segments, counted: Mask | None, held: Held) -> Scanned:
         ones = rows.ones(counted)
-        column = rows.column(self.call.arguments[0])
-        values = numbers(column.cast(pa.float64()))
-        count = rows.total(ones, held["n"])
-        total = rows.total(values * ones, held["sum"])
-        squares = rows.total(values * values * ones, held["squares"])
-        after = {"n": count, "sum": total, "squares": squares}
+        moments = self.moments(rows)
+        after = {name: rows.total(one * ones, held[name]) for name, one in moments.items()}
         final = {name: column[rows.last] for name, column in after.items()}
         return Scanned(self._result(held), self._result(after), final)
+
+    def moments(self, rows: Segments) -> dict[str, Array]:
+        """What each row adds to the columns that are held."""
+        values = doubles(rows.column(self.call.arguments[0]))
+        return {"n": np.ones(rows.size, dtype=np.int64), "sum": values, "squares": values * values}
 
     def _result(self, held: Held) -> pa.Array:
         count = held["n"]
@@ -221,6 +231,11 @@ class Edge(Accumulator):
         valid = last.is_valid().to_numpy(zero_copy_only=False)
         kept[valid] = codec.encode([last.drop_null()])
         return Scanned(values.take(pa.array(before, mask=before < 0)), after, {"value": kept})
+
+
+def doubles(column: pa.Array) -> Array:
+    """The values of a column of numbers as doubles; 0 for null."""
+    return numbers(column.cast(pa.float64()))
 
 
 def _neutral(kind: Any, least: bool) -> tuple[Any, np.ufunc]:

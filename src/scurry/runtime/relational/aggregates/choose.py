@@ -36,6 +36,12 @@ from scurry.runtime.relational.aggregates.objects import (
     SingleValue,
     UserAggregate,
 )
+from scurry.runtime.relational.aggregates.parts import (
+    AvgOfParts,
+    SumOfDoubles,
+    SumOfSquares,
+    VarianceOfParts,
+)
 
 _PLAIN: dict[str, type[Accumulator]] = {
     "COUNT": Count,
@@ -44,6 +50,13 @@ _PLAIN: dict[str, type[Accumulator]] = {
     "SUM0": Sum0,
     "$SUM0": Sum0,
     "AVG": Avg,
+    "$AVG": AvgOfParts,
+    "$DOUBLES": SumOfDoubles,
+    "$SQUARES": SumOfSquares,
+    "$VAR_POP": VarianceOfParts,
+    "$VAR_SAMP": VarianceOfParts,
+    "$STDDEV_POP": VarianceOfParts,
+    "$STDDEV_SAMP": VarianceOfParts,
     "VAR_POP": Variance,
     "VAR_SAMP": Variance,
     "VARIANCE": Variance,
@@ -58,9 +71,18 @@ _PLAIN: dict[str, type[Accumulator]] = {
     "JSON_ARRAYAGG": JsonArray,
     "JSON_OBJECTAGG": JsonObject,
 }
-_SAME = {"VARIANCE": "VAR_SAMP", "STDDEV": "STDDEV_SAMP"}
+_SAME = {
+    "VARIANCE": "VAR_SAMP",
+    "STDDEV": "STDDEV_SAMP",
+    "$VAR_POP": "VAR_POP",
+    "$VAR_SAMP": "VAR_SAMP",
+    "$STDDEV_POP": "STDDEV_POP",
+    "$STDDEV_SAMP": "STDDEV_SAMP",
+}
 #: The names of the built-in aggregates.
-BUILT_IN = frozenset({*_PLAIN, "MIN", "MAX", "FIRST_VALUE", "LAST_VALUE"})
+BUILT_IN = frozenset(
+    {*(name for name in _PLAIN if name[0] != "$"), "MIN", "MAX", "FIRST_VALUE", "LAST_VALUE"}
+)
 
 
 def accumulator_of(
