@@ -54,6 +54,8 @@ _FAILURES = (EvaluationError, pa.ArrowException, ArithmeticError, TypeError, Val
 class _NoCatalog:
     """Expressions of patterns know built-in functions, and those that a program puts into them."""
 
+    batch = False
+
     def find_table(self, names: tuple[str, ...]) -> None:
         return None
 

@@ -61,9 +61,9 @@ AGG_PHASE: Option[str] = Option(
     "enum",
     "AUTO",
     "Whether rows with equal keys are put together before they travel: TWO_PHASE and AUTO do so "
-    "with `table.exec.mini-batch.enabled`, where the table is not updated and all aggregates can be "
-    "computed from parts: counts, sums, averages, variances, extremes, and functions of your own "
-    "with `merge`; ONE_PHASE never does.",
+    "with `table.exec.mini-batch.enabled`, where the table is not updated and all aggregates can "
+    "be computed from parts: counts, sums, averages, variances, extremes, and functions of your "
+    "own with `merge`; ONE_PHASE never does.",
     choices=("AUTO", "ONE_PHASE", "TWO_PHASE"),
 )
 SPLIT_DISTINCT: Option[bool] = Option(
