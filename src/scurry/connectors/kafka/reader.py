@@ -235,3 +235,9 @@ def forget_reader(settings: ClientSettings, topic: str, partition: int) -> None:
     reader = _readers.pop((settings, topic, partition), None)
     if reader is not None:
         reader.close()
+
+
+def forget_readers() -> None:
+    """Close all readers of this process, which fetch from the brokers as long as they are there."""
+    while _readers:
+        _readers.popitem()[1].close()
