@@ -11,6 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from scurry.common.configuration import Configuration
+from scurry.common.options import execution, tables
+
 #: The share of the interval that must be left for records.
 _LEAST_SHARE = 0.25
 
@@ -40,3 +43,12 @@ class Pace:
         elif records >= self.limit and working < left / 2:
             self.limit = min(self._most, self.limit * 2)
         return self.limit
+
+
+def pause_between_batches(configuration: Configuration) -> int | None:
+    """The least time between the starts of two micro-batches in ms, None if there is none. With
+    mini-batches of tables it is how long these collect rows."""
+    own = execution.BATCH_INTERVAL.read(configuration)
+    if own is not None or not tables.MINI_BATCH.read(configuration):
+        return own
+    return tables.MINI_BATCH_LATENCY.read(configuration) or None

@@ -6,7 +6,7 @@ import pytest
 
 from scurry.common import Configuration
 from scurry.common.options import checkpoints, execution
-from scurry.engine.pace import Pace
+from scurry.engine.pace import Pace, pause_between_batches
 
 
 def settle(pace: Pace, most: int, per_record: float, fixed: float) -> list[tuple[int, float]]:
@@ -49,3 +49,33 @@ def test_only_an_option_of_its_own_holds_micro_batches_back() -> None:
     assert execution.BATCH_INTERVAL.read(given) is None
     given = Configuration.of({"scurry.batch.min-interval": "2 s"})
     assert execution.BATCH_INTERVAL.read(given) == 2_000
+
+
+@pytest.mark.parametrize(
+    ("given", "pause"),
+    [
+        ({}, None),
+        ({"table.exec.mini-batch.allow-latency": "5 s"}, None),
+        ({"table.exec.mini-batch.enabled": "true"}, None),
+        (
+            {
+                "table.exec.mini-batch.enabled": "true",
+                "table.exec.mini-batch.allow-latency": "5 s",
+                "table.exec.mini-batch.size": "5000",
+            },
+            5_000,
+        ),
+        (
+            {
+                "table.exec.mini-batch.enabled": "true",
+                "table.exec.mini-batch.allow-latency": "5 s",
+                "scurry.batch.min-interval": "2 s",
+            },
+            2_000,
+        ),
+    ],
+)
+def test_mini_batches_collect_rows_for_their_latency(
+    given: dict[str, str], pause: int | None
+) -> None:
+    assert pause_between_batches(Configuration.of(given)) == pause

@@ -54,7 +54,16 @@ MINI_BATCH: Option[bool] = Option(
     "boolean",
     False,
     "Whether an operator emits the net change of each key per micro-batch instead of every change. "
-    "The table that the changes amount to is the same.",
+    "The table that the changes amount to is the same. A mini-batch is a micro-batch: "
+    "`scurry.batch.max-records` bounds it, and `table.exec.mini-batch.size` has no effect.",
+)
+MINI_BATCH_LATENCY: Option[int] = Option(
+    "table.exec.mini-batch.allow-latency",
+    "duration",
+    0,
+    "How long rows are collected with `table.exec.mini-batch.enabled`: the least time between the "
+    "starts of two micro-batches, unless `scurry.batch.min-interval` says another.",
+    least=0,
 )
 AGG_PHASE: Option[str] = Option(
     "table.optimizer.agg-phase-strategy",

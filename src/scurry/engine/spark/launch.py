@@ -11,6 +11,7 @@ from scurry.common.configuration import Configuration
 from scurry.common.options import checkpoints, execution, state
 from scurry.common.restart_strategy import RestartStrategyConfiguration
 from scurry.engine.job import Job
+from scurry.engine.pace import pause_between_batches
 from scurry.engine.progress import Progress
 from scurry.engine.restarts import restarts_of
 from scurry.engine.spark.dependencies import Dependencies, provide
@@ -35,7 +36,7 @@ def launch(
         session = obtain(for_spark)
         return session, provide(session.sparkContext, configuration)
 
-    pause = execution.BATCH_INTERVAL.read(configuration)
+    pause = pause_between_batches(configuration)
     location = checkpoints.CHECKPOINT_DIRECTORY.read(configuration)
     duration = checkpoints.LEASE_DURATION.read(configuration)
     # before Spark is started: a job that is refused should be refused at once
