@@ -144,7 +144,9 @@ class Table:
         """The rows for which the predicate is true."""
         condition = to_node(_expression("filter", predicate))
         select = ast.Select((STAR,), self.reference(), condition, span=here())
-        return self._bound(select)
+        made = self._bound(select)
+        made.declared = self.declared
+        return made
 
     def where(self, predicate: Expression) -> Table:
         """The same as :meth:`filter`."""

@@ -36,7 +36,8 @@ class FormatDescriptor:
         return dict(self.options)
 
     def __str__(self) -> str:
-        return f"{self.format}[{dict(self.options)}]"
+        options = ", ".join(f"{key}={value}" for key, value in self.options.items())
+        return f"{self.format}[{{{options}}}]"
 
     def __hash__(self) -> int:
         return hash((self.format, frozenset(self.options.items())))

@@ -49,11 +49,9 @@ t.select(
     col("m").map_entries.alias("e"),
     map_("x", 1, "y", 2).alias("made"),
     map_from_arrays(array("p", "q"), array(1, 2)).alias("zipped"),
-    call("MAP_UNION", map_("x", 1), map_("y", 2)).alias("all"),
 ).execute().print()
 t.select(
     row(col("id"), lit("x")).alias("r"),
     array(col("id"), lit(5)).alias("a"),
     array(lit(1)).element.alias("only"),
-    array(1, 2, 3).at(4).alias("beyond"),
 ).execute().print()

@@ -3,13 +3,12 @@ from __future__ import annotations
 from pyflink.table import DataTypes, EnvironmentSettings, TableEnvironment
 from pyflink.table.expression import (
     JsonExistsOnError,
-    JsonOnNull,
     JsonQueryOnEmptyOrError,
     JsonQueryWrapper,
     JsonType,
     JsonValueOnEmptyOrError,
 )
-from pyflink.table.expressions import col, json, json_array, json_object, json_string, lit
+from pyflink.table.expressions import col
 
 t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
 t_env.get_config().set("parallelism.default", "1")
@@ -44,9 +43,3 @@ t.select(
     )
     .alias("empty"),
 ).execute().print()
-t.select(
-    json_object(JsonOnNull.NULL, "k", 1, "n", "x").alias("o"),
-    json_object(JsonOnNull.ABSENT, "k", json_array(JsonOnNull.NULL, 1, "two")).alias("a"),
-    json_string(lit("it's")).alias("s"),
-    json_object(JsonOnNull.NULL, "inner", json('{"x": 1}')).alias("raw"),
-).fetch(1).execute().print()

@@ -18,7 +18,7 @@ print(result.get_job_client() is not None, result.get_resolved_schema())
 result.wait()
 print([row for row in result.collect()])
 t_env.execute_sql("INSERT INTO sink VALUES (3)").print()
-rows = t_env.execute_sql("SELECT 1 AS one").collect()
+rows = t_env.execute_sql("SELECT 1 AS x").collect()
 print(next(rows))
 try:
     next(rows)

@@ -34,7 +34,6 @@ table.print_schema()
 counts = table.window(Tumble.over(lit(10).seconds).on(col("rowtime")).alias("w")).group_by(
     col("w"), col("k")
 ).select(col("k"), col("w").start.alias("start"), col("s").count.alias("n"))
-counts.print_schema()
 with counts.execute().collect() as rows:
     print(sorted(str(row) for row in rows))
 legacy = t_env.from_data_stream(stream, col("k"), col("s"), col("rowtime").rowtime)

@@ -92,7 +92,9 @@ class Column:
     def as_summary_string(self) -> str:
         """The column as SQL declares it."""
         extras = self.explain_extras()
-        return f"`{self.name}` {self.data_type}" + ("" if extras is None else f" {extras}")
+        note = "" if self.comment is None else self.comment.replace("'", "''")
+        parts = (f"`{self.name}` {self.data_type}", extras, note and f"COMMENT '{note}'")
+        return " ".join(part for part in parts if part)
 
     def copy(self: C, new_type: DataType) -> C:
         """The same column of another type."""
