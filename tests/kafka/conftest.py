@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from scurry.connectors.kafka.reader import forget_readers
 from scurry.testing.kafka import (
     REQUIRE,
     ServerMissing,
@@ -55,13 +54,6 @@ def servers(kafka_installed: None, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 _consumers: dict[tuple[str, str], Any] = {}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def no_readers_left() -> Iterator[None]:
-    """What the tests of a module have read with in this process would go on fetching."""
-    yield
-    forget_readers()
 
 
 class Topics:

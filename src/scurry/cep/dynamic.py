@@ -18,11 +18,11 @@ from scurry.automaton.stored_matches import StoredMatches
 from scurry.cep.bound_pattern import BoundPattern
 from scurry.cep.event_fields import EventFields
 from scurry.cep.functions import Match, PatternProcessFunction, TimedOutPartialMatchHandler
-from scurry.cep.matching import sort_key
 from scurry.cep.pattern_history import HeldPattern, PatternHistory
 from scurry.cep.pattern_json import PatternDocument, pattern_of
 from scurry.cep.search import Search, is_idle
 from scurry.cep.updates import PatternUpdate, read_update
+from scurry.cep.waiting import WaitingEvents, sort_key
 from scurry.common.errors import ProgramError
 from scurry.common.type_information import TypeInformation
 from scurry.datastream.functions import KeyedBroadcastProcessFunction, RuntimeContext
@@ -96,10 +96,8 @@ class DynamicMatchFunction(KeyedBroadcastProcessFunction):
         self._valid: tuple[int, int] | None = None
         self._searches: dict[_Name, tuple[PatternDocument, Search]] = {}
         self._matches = runtime_context.get_map_state(MapStateDescriptor("matches"))
-        #: events that wait for the watermark, by timestamp
-        self._waiting = runtime_context.get_map_state(MapStateDescriptor("waiting"))
+        self._waiting = WaitingEvents(runtime_context, self._event_time, self._late)
         metrics = runtime_context.get_metrics_group()
-        self._dropped = metrics.counter("numLateRecordsDropped")
         self._ignored = metrics.counter("numPatternsIgnored")
         self._bad = metrics.counter("numBadPatterns")
         # every instance is given every document, and one of them tells
@@ -196,39 +194,20 @@ class DynamicMatchFunction(KeyedBroadcastProcessFunction):
             now = timers.current_processing_time()
             if self._order is None:
                 return self._led(now, [value], ctx)
-            self._wait(now, value)
-            timers.register_processing_time_timer(now + 1)
+            self._waiting.add(now, value, timers)
             return ()
-        timestamp = ctx.timestamp()
-        if timestamp is None:
-            raise ProgramError(
-                "The events of patterns in event time need timestamps: call "
-                "assign_timestamps_and_watermarks on the stream, or in_processing_time() on the "
-                "pattern stream."
-            )
-        if timestamp > timers.current_watermark():
-            self._wait(timestamp, value)
-            timers.register_event_time_timer(timestamp)
-        elif self._late is not None:
-            return [(self._late, value)]
-        else:
-            self._dropped.inc()
+        if self._waiting.is_late(ctx):
+            return self._waiting.refused(value)
+        self._waiting.add(ctx.timestamp(), value, timers)
         return ()
 
-    def _wait(self, time: int, value: Any) -> None:
-        self._waiting.put(time, [*(self._waiting.get(time) or ()), value])
-
     def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
-        # in processing time events wait for the next millisecond
-        at = timestamp if self._event_time else timestamp - 1
-        events = self._waiting.get(at) or []
-        if events:
-            self._waiting.remove(at)
-            if self._order is not None:
-                events = sorted(events, key=self._order)
-        return self._led(timestamp, events, ctx, at)
+        events = self._waiting.take(timestamp)
+        if self._order is not None:
+            events = sorted(events, key=self._order)
+        return self._led(timestamp, events, ctx, waited=True)
 
-    def _led(self, time: int, events: list[Any], ctx: Any, at: int | None = None) -> list[Any]:
+    def _led(self, time: int, events: list[Any], ctx: Any, waited: bool = False) -> list[Any]:
         """``time`` has come, and events with it. If the user's function fails on an event, state
         stays as it was before that event, and those behind it wait for another timer."""
         timers, rules = ctx.timer_service(), self._in_force(ctx, time)
@@ -238,24 +217,16 @@ class DynamicMatchFunction(KeyedBroadcastProcessFunction):
             try:
                 found, states = self._met(states, rules, value, time, timers)
             except Exception as failure:
-                given_up = 0 if out and at is not None else 1
+                given_up = 0 if out and waited else 1
                 self._store(before, states, rules, timers)
-                if at is not None:
-                    self._wait_again(at, time, events[number + given_up :], timers)
+                if waited:
+                    self._waiting.wait_again(time, events[number + given_up :], timers)
                 if given_up:
                     raise ElementFailed(value) from failure
                 return out
             out += found
         self._store(before, states, rules, timers)
         return out
-
-    def _wait_again(self, at: int, time: int, events: list[Any], timers: Any) -> None:
-        if events:
-            self._waiting.put(at, events)
-            if self._event_time:
-                timers.register_event_time_timer(time)
-            else:
-                timers.register_processing_time_timer(time)
 
     def _passed(
         self, states: _States, rules: list[_Rule], time: int, timers: Any

@@ -13,8 +13,6 @@ its checkpoint, that is worth nothing, and the automaton asks them again.
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -27,11 +25,12 @@ from scurry.cep.bound_pattern import BoundPattern, Judged
 from scurry.cep.event_fields import EventFields
 from scurry.cep.functions import PatternProcessFunction, TimedOutPartialMatchHandler
 from scurry.cep.search import Search, is_idle
-from scurry.common.errors import ProgramError, StateError
+from scurry.cep.waiting import WaitingEvents, sort_key
+from scurry.common.errors import StateError
 from scurry.common.type_information import TypeInformation
 from scurry.datastream.functions import KeyedProcessFunction, RuntimeContext
 from scurry.datastream.output_tag import OutputTag
-from scurry.datastream.state import MapStateDescriptor, ValueStateDescriptor
+from scurry.datastream.state import ValueStateDescriptor
 from scurry.runtime.batch import Batch, Longs
 from scurry.runtime.failures import ElementFailed
 from scurry.runtime.screening import BatchScreen
@@ -69,9 +68,7 @@ class MatchFunction(KeyedProcessFunction, BatchScreen):
         #: by what events of one timestamp are sorted
         self._order = None if self._comparator is None else sort_key(self._comparator)
         self._matches = runtime_context.get_state(ValueStateDescriptor("matches"))
-        #: events that wait for the watermark, by timestamp
-        self._waiting = runtime_context.get_map_state(MapStateDescriptor("waiting"))
-        self._dropped = runtime_context.get_metrics_group().counter("numLateRecordsDropped")
+        self._waiting = WaitingEvents(runtime_context, self._event_time, self._late)
         self._function.open(runtime_context)
 
     def close(self) -> None:
@@ -104,8 +101,7 @@ class MatchFunction(KeyedProcessFunction, BatchScreen):
         timers = ctx.timer_service()
         now = timers.current_processing_time()
         if self._order is not None:
-            self._wait(now, waiting)
-            timers.register_processing_time_timer(now + 1)
+            self._waiting.add(now, waiting, timers)
             return ()
         before = self._held()
         out, state = self._search.advanced(before, now, timers)
@@ -115,36 +111,17 @@ class MatchFunction(KeyedProcessFunction, BatchScreen):
 
     def _keep(self, value: Any, waiting: Any, ctx: Any) -> Iterable[Any]:
         """Have an event wait for the watermark, unless that has passed."""
-        timestamp = ctx.timestamp()
-        if timestamp is None:
-            raise ProgramError(
-                "The events of a pattern in event time need timestamps: call "
-                "assign_timestamps_and_watermarks on the stream, or in_processing_time() on the "
-                "pattern stream."
-            )
-        timers = ctx.timer_service()
-        if timestamp > timers.current_watermark():
-            if not self._automaton.is_indifferent(*self._bound.known_of(waiting)):
-                self._wait(timestamp, waiting)
-                timers.register_event_time_timer(timestamp)
-        elif self._late is not None:
-            return [(self._late, value)]
-        else:
-            self._dropped.inc()
+        if self._waiting.is_late(ctx):
+            return self._waiting.refused(value)
+        if not self._automaton.is_indifferent(*self._bound.known_of(waiting)):
+            self._waiting.add(ctx.timestamp(), waiting, ctx.timer_service())
         return ()
-
-    def _wait(self, time: int, value: Any) -> None:
-        self._waiting.put(time, [*(self._waiting.get(time) or ()), value])
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
         timers = ctx.timer_service()
-        # in processing time events wait for the next millisecond
-        at = timestamp if self._event_time else timestamp - 1
-        events = self._waiting.get(at) or []
-        if events:
-            self._waiting.remove(at)
-            if (order := self._order) is not None:
-                events = sorted(events, key=lambda one: order(self._bound.known_of(one)[0]))
+        events = self._waiting.take(timestamp)
+        if (order := self._order) is not None:
+            events = sorted(events, key=lambda one: order(self._bound.known_of(one)[0]))
         before = self._held()
         out, state = self._search.advanced(before, timestamp, timers)
         for number, waiting in enumerate(events):
@@ -154,7 +131,7 @@ class MatchFunction(KeyedProcessFunction, BatchScreen):
             except Exception as failure:
                 # what is complete goes out first, and if that was all, only this event is given up
                 given_up = 0 if out else 1
-                self._wait_again(at, timestamp, events[number + given_up :], timers)
+                self._waiting.wait_again(timestamp, events[number + given_up :], timers)
                 self._store(before, state, timers)
                 if given_up:
                     raise ElementFailed(value) from failure
@@ -162,12 +139,6 @@ class MatchFunction(KeyedProcessFunction, BatchScreen):
             out += found
         self._store(before, state, timers)
         return out
-
-    def _wait_again(self, at: int, time: int, events: list[Any], timers: Any) -> None:
-        """Have ``events`` come once more, at the same time."""
-        if events:
-            self._waiting.put(at, events)
-            self._search.set_timer(time, timers)
 
     # --- state
 
@@ -201,9 +172,3 @@ def passed(batch: Batch, watermark: int) -> Longs | int:
     if batch.wm is None:
         return watermark
     return np.maximum.accumulate(np.maximum(batch.wm, watermark))
-
-
-def sort_key(comparator: Callable[..., Any]) -> Callable[[Any], Any]:
-    """What sorts events by a function of one event, or of two."""
-    two = len(inspect.signature(comparator).parameters) > 1
-    return functools.cmp_to_key(comparator) if two else comparator

@@ -11,7 +11,7 @@ the function does not, the state stays in the checkpoint, and nobody reads it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from enum import Enum
 
 import msgspec
@@ -20,7 +20,6 @@ from scurry.checkpoint.carry_over import changed_parameters, why_not
 from scurry.checkpoint.claims import elsewhere, out_of_reach
 from scurry.checkpoint.stored import CheckpointContents, StoredOperator
 from scurry.runtime.specs import JobSpec
-from scurry.state.inventory import OperatorRecord
 from scurry.state.layout import StateLayout
 
 
@@ -80,7 +79,7 @@ def _sources(job: JobSpec, contents: CheckpointContents) -> Iterator[StateChange
 
 def _operators(job: JobSpec, contents: CheckpointContents) -> Iterator[StateChange]:
     for stored in contents.operators:
-        outcome, how = _outcome(job, stored, job.inventory)
+        outcome, how = _outcome(job, stored)
         for state in stored.states:
             yield StateChange(
                 uid=stored.uid,
@@ -91,10 +90,8 @@ def _operators(job: JobSpec, contents: CheckpointContents) -> Iterator[StateChan
             )
 
 
-def _outcome(
-    job: JobSpec, stored: StoredOperator, inventory: Mapping[str, OperatorRecord]
-) -> tuple[Outcome, str]:
-    claimed = inventory.get(stored.uid)
+def _outcome(job: JobSpec, stored: StoredOperator) -> tuple[Outcome, str]:
+    claimed = job.inventory.get(stored.uid)
     if claimed is None:
         return Outcome.DROPPED, "no operator of the program has this uid"
     assert isinstance(claimed.layout, StateLayout)

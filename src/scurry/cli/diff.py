@@ -10,21 +10,18 @@ from pathlib import Path
 import click
 
 from scurry.cli.failures import readable_failures
-from scurry.cli.run import as_script, parse_conf, settings
+from scurry.cli.run import (
+    PROGRAM_SETTINGS,
+    as_script,
+    conf_option,
+    parallelism_option,
+    settings,
+)
 
 
-@click.command(
-    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
-    options_metavar="[OPTIONS]",
-)
-@click.option(
-    "--conf",
-    metavar="KEY=VALUE",
-    multiple=True,
-    callback=parse_conf,
-    help="A configuration value; may be repeated.",
-)
-@click.option("--parallelism", type=click.IntRange(min=1), metavar="N", help="Default parallelism.")
+@click.command(context_settings=PROGRAM_SETTINGS, options_metavar="[OPTIONS]")
+@conf_option
+@parallelism_option
 @click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each state.")
 @click.argument("savepoint", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))

@@ -81,19 +81,24 @@ def as_script(
         os.environ.update(environment)
 
 
-@click.command(
-    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
-    options_metavar="[OPTIONS]",
-)
-@click.option("--master", metavar="URL", help="Spark master, for instance local[4].")
-@click.option(
+#: How a command takes a program and its arguments: options of its own stand before the program.
+PROGRAM_SETTINGS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+conf_option = click.option(
     "--conf",
     metavar="KEY=VALUE",
     multiple=True,
     callback=parse_conf,
     help="A configuration value; may be repeated.",
 )
-@click.option("--parallelism", type=click.IntRange(min=1), metavar="N", help="Default parallelism.")
+parallelism_option = click.option(
+    "--parallelism", type=click.IntRange(min=1), metavar="N", help="Default parallelism."
+)
+
+
+@click.command(context_settings=PROGRAM_SETTINGS, options_metavar="[OPTIONS]")
+@click.option("--master", metavar="URL", help="Spark master, for instance local[4].")
+@conf_option
+@parallelism_option
 @click.option(
     "--progress/--no-progress",
     default=None,

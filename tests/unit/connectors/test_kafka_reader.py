@@ -10,6 +10,7 @@ from confluent_kafka import KafkaError
 from scurry.common.errors import JobError
 from scurry.connectors.kafka import reader
 from scurry.connectors.kafka.client import ClientSettings
+from scurry.testing.servers import wait_until
 
 
 class Message:
@@ -137,3 +138,20 @@ def test_a_worker_keeps_a_few_readers(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not first._consumer.closed
     reader.forget_reader(settings, "t", 0)
     assert first._consumer.closed
+
+
+def test_readers_without_use_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also when nothing is ever read again in this process; those in use are not."""
+    monkeypatch.setattr(reader, "make", lambda kind, settings: Client(settings))
+    monkeypatch.setattr(reader, "_IDLE_SECONDS", 0.04)
+    monkeypatch.setattr(reader, "_readers", reader.OrderedDict())
+    monkeypatch.setattr(reader, "_watching", False)
+    settings = ClientSettings({"bootstrap.servers": "b"})
+    idle, reading = (reader.reader_of(settings, "t", number) for number in range(2))
+    assert offsets(idle, 0, 20) == list(range(20))
+    under_way = reading.read(0, 20, True)
+    wait_until(lambda: idle._consumer.closed)
+    assert not reading._consumer.closed
+    assert [message.offset() for chunk in under_way for message in chunk] == list(range(20))
+    wait_until(lambda: reading._consumer.closed)
+    wait_until(lambda: not reader._watching)

@@ -9,6 +9,7 @@ partition there.
 
 from __future__ import annotations
 
+import threading
 import time
 from bisect import bisect_left
 from collections import OrderedDict
@@ -26,6 +27,8 @@ _POLL_SECONDS = 0.25
 _SKIP_AT_MOST = 50_000
 #: Consumers kept by one worker, and for how long without use.
 _MOST_READERS, _IDLE_SECONDS = 32, 120.0
+#: When a reader was used last that is in use.
+_IN_USE = float("inf")
 #: How long an end of the partition before ``end`` is thought to be a replica lagging behind.
 _SHORT_SECONDS = 30.0
 #: After so long without an answer a new client is tried.
@@ -48,7 +51,7 @@ class PartitionReader:
         #: the client has reported the end of the partition here
         self._end_seen = -1
         self._ahead: list[Any] = []
-        self.last_used = time.monotonic()
+        self.last_used = _IN_USE
 
     def _connect(self) -> Any:
         return make(
@@ -212,32 +215,51 @@ def _offset(message: Any) -> int:
 
 
 _readers: OrderedDict[tuple[ClientSettings, str, int], PartitionReader] = OrderedDict()
+#: held while readers are taken, and while those without use are looked for
+_lock = threading.Lock()
+_watching = False
 
 
 def reader_of(settings: ClientSettings, topic: str, partition: int) -> PartitionReader:
-    """This worker's reader of a partition."""
+    """This worker's reader of a partition, which the caller is to read with at once."""
     place = (settings, topic, partition)
-    reader = _readers.pop(place, None)
-    if reader is None:
-        reader = PartitionReader(settings, topic, partition)
-    _readers[place] = reader
-    now = time.monotonic()
-    while len(_readers) > 1:
-        oldest, idle = next(iter(_readers.items()))
-        if len(_readers) <= _MOST_READERS and now - idle.last_used < _IDLE_SECONDS:
-            break
-        _readers.pop(oldest).close()
+    with _lock:
+        reader = _readers.pop(place, None)
+        if reader is None:
+            reader = PartitionReader(settings, topic, partition)
+        reader.last_used = _IN_USE
+        _readers[place] = reader
+        while len(_readers) > _MOST_READERS:
+            _readers.popitem(last=False)[1].close()
+        _watch()
     return reader
+
+
+def _watch() -> None:
+    """Have a thread close readers without use: they fetch as long as they are there, also when
+    their job has ended."""
+    global _watching
+    if not _watching:
+        _watching = True
+        threading.Thread(target=_close_idle, name="scurry-kafka-readers", daemon=True).start()
+
+
+def _close_idle() -> None:
+    """Close readers that have had no use for a while, until there is none."""
+    global _watching
+    while _watching:
+        time.sleep(_IDLE_SECONDS / 4)
+        with _lock:
+            before = time.monotonic() - _IDLE_SECONDS
+            idle = [place for place, reader in _readers.items() if reader.last_used < before]
+            for place in idle:
+                _readers.pop(place).close()
+            _watching = bool(_readers)
 
 
 def forget_reader(settings: ClientSettings, topic: str, partition: int) -> None:
     """Close a reader whose position is in doubt."""
-    reader = _readers.pop((settings, topic, partition), None)
+    with _lock:
+        reader = _readers.pop((settings, topic, partition), None)
     if reader is not None:
         reader.close()
-
-
-def forget_readers() -> None:
-    """Close all readers of this process, which fetch from the brokers as long as they are there."""
-    while _readers:
-        _readers.popitem()[1].close()
