@@ -178,6 +178,9 @@ class ConditionPart:
             return self._at_hand(value, turn).holds(value, turn)
         except FieldError as failure:
             raise refused(self._given, failure) from None
+        except MalformedPatternError:
+            # says already which condition it is
+            raise
         except _FAILURES as failure:
             raise refused(self._given, failure, "failed") from failure
 

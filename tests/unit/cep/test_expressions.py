@@ -320,3 +320,13 @@ def test_what_last_and_first_take() -> None:
         first("a", -1)
     assert str(last("a", 1).price) == "LAST(a.price, 1)"
     assert str(first("a")["the price"]) == "FIRST(a.`the price`)"
+
+
+def test_a_value_of_a_wrong_type_is_told_once_with_the_condition() -> None:
+    values = [{"key": "a", "ts": 1, "price": "two"}]
+    events = StreamExecutionEnvironment.get_execution_environment().from_collection(values)
+    matches = CEP.pattern(events, Pattern.begin("p").where("price > 1")).in_processing_time()
+    with pytest.raises(FunctionError) as failure:
+        list(collect_local(matches.select(len)))
+    assert str(failure.value).count("The where condition of the step 'p'") == 1
+    assert "on element {'key': 'a', 'ts': 1, 'price': 'two'}" in str(failure.value)
