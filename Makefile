@@ -63,10 +63,11 @@ bench: $(STAMP) ## measure: all of benchmarks/, or one with NAME=<name>
 	done
 
 # PyFlink lives in an environment of its own: SCURRY_PYFLINK_PYTHON names its interpreter.
-diff-flink: ## run the SQL scenarios on PyFlink and compare tables and changes
+diff-flink: ## run the SQL scenarios on PyFlink, as streams and in batch mode, and compare
 	@if [ -z "$(SCURRY_PYFLINK_PYTHON)" ]; then \
 	  echo "set SCURRY_PYFLINK_PYTHON to the python of an environment with apache-flink" >&2; exit 1; fi
-	@$(WITH_JAVA) && $(SCURRY_PYFLINK_PYTHON) scripts/flink_scenarios.py
+	@$(WITH_JAVA) && $(SCURRY_PYFLINK_PYTHON) scripts/flink_scenarios.py && \
+	  $(SCURRY_PYFLINK_PYTHON) scripts/flink_scenarios.py --batch
 
 docs: $(STAMP) ## write the generated tables of docs/
 	@$(BIN)/python scripts/pyflink_table.py

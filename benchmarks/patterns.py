@@ -24,6 +24,7 @@ from benchmarks.nexmark.__main__ import CONTENDERS, Contender, run_contender, sh
 #: SQL, and scurry.cep with both kinds of conditions.
 _WHO: dict[str, Contender] = {
     **CONTENDERS,
+    "scurry": ("nexmark_scurry", ("--form", "parquet"), "parquet", ""),
     "cep_expressions": ("patterns_scurry", ("--conditions", "expressions"), "parquet", ""),
     "cep_python": ("patterns_scurry", ("--conditions", "python"), "parquet", ""),
 }

@@ -19,6 +19,7 @@ TABLES = {
     "category BIGINT, extra STRING",
     "bid": "auction BIGINT, bidder BIGINT, price BIGINT, channel STRING, url STRING, "
     "`dateTime` TIMESTAMP(3), extra STRING, p_time AS PROCTIME()",
+    "side": "id BIGINT, text STRING",
 }
 PRICES = {"prices": "k BIGINT, price BIGINT, `dateTime` TIMESTAMP(3)"}
 
@@ -37,17 +38,18 @@ def options() -> argparse.Namespace:
     parser.add_argument("--backend", default="")
     parser.add_argument("--prices", action="store_true", help="prices instead of NEXMark's tables")
     parser.add_argument("--parallelism", type=int, default=2)
+    parser.add_argument("--form", default="csv", help="of the files")
     parser.add_argument("--conditions", default="", help="of patterns: expressions or python")
     return parser.parse_args()
 
 
 def declare(tables: Any, data: Path, form: str, prices: bool = False) -> None:
-    """Declare the three tables over the files in ``data``, or the one of ``prices``."""
+    """Declare the tables over the files in ``data``, or the one of ``prices``."""
     for name, columns in (PRICES if prices else TABLES).items():
+        timed = ", WATERMARK FOR `dateTime` AS `dateTime` - INTERVAL '4' SECOND"
         tables.execute_sql(
-            f"CREATE TEMPORARY TABLE {name} ({columns}, "
-            "WATERMARK FOR `dateTime` AS `dateTime` - INTERVAL '4' SECOND) WITH ("
-            f"'connector' = 'filesystem', 'path' = '{(data / name).absolute().as_uri()}', "
+            f"CREATE TEMPORARY TABLE {name} ({columns}{timed if 'dateTime' in columns else ''}) "
+            f"WITH ('connector' = 'filesystem', 'path' = '{(data / name).absolute().as_uri()}', "
             f"'format' = '{form}')"
         )
 

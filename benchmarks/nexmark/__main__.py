@@ -8,15 +8,16 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import click
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks._memory import MemoryWatch
 from benchmarks._results import DATA, OUT, ROOT, machine
-from benchmarks.nexmark import BY_THE_CLOCK, queries
+from benchmarks.nexmark import BY_THE_CLOCK, in_spark, queries
 from benchmarks.nexmark.check import differences
 from benchmarks.nexmark.files import written
 from scurry.connectors.nexmark import NexmarkShape
@@ -24,7 +25,7 @@ from scurry.connectors.nexmark import NexmarkShape
 #: Who runs: the module, its options, the files that it reads, the variable with its interpreter.
 Contender = tuple[str, tuple[str, ...], str, str]
 CONTENDERS: dict[str, Contender] = {
-    "scurry": ("nexmark_scurry", (), "parquet", ""),
+    "scurry": ("nexmark_scurry", (), "csv", ""),
     "flink_rocksdb": (
         "nexmark_pyflink",
         ("--backend", "rocksdb"),
@@ -32,8 +33,11 @@ CONTENDERS: dict[str, Contender] = {
         "SCURRY_PYFLINK_PYTHON",
     ),
     "flink_heap": ("nexmark_pyflink", (), "csv", "SCURRY_PYFLINK_PYTHON"),
+    # in micro-batches of a million rows, for which there have to be several files
+    "spark": ("nexmark_spark", (), "parquet", ""),
 }
 Seconds = dict[str, float | str]
+_RESULTS = OUT / "nexmark.json"
 
 
 @click.command(help=__doc__)
@@ -45,22 +49,38 @@ Seconds = dict[str, float | str]
 def main(
     events: int, only: tuple[str, ...], who: tuple[str, ...], check: bool, check_events: int
 ) -> None:
-    """Compare, then time, the queries."""
+    """Compare, then time, the queries. A run of some queries adds to what earlier runs found."""
     texts = {name: text for name, text in queries().items() if not only or name in only}
     wrong = differences(texts, check_events) if check else {}
     for name, what in wrong.items():
         print(f"{name} differs from the batch computation: {what}", file=sys.stderr)
     shape = NexmarkShape()
+    spelt = {name: text for name, text in in_spark().items() if name in texts}
     found = {
-        name: run_contender(name, texts, lambda form: written(DATA, events, shape, form))
+        name: run_contender(
+            name,
+            spelt if name == "spark" else texts,
+            lambda form: written(DATA, events, shape, form),
+        )
         for name in CONTENDERS
         if not who or name in who
     }
-    show_times(f"NEXMark, {events:,} events, {machine()}: seconds", texts, found)
+    known = _with_earlier(events, found)
+    listed = {name: text for name, text in queries().items() if name in known["scurry"]}
+    show_times(f"NEXMark, {events:,} events, {machine()}: seconds", listed, known)
     Console().print(f"by the clock, not compared: {', '.join(sorted(BY_THE_CLOCK))}")
-    OUT.mkdir(parents=True, exist_ok=True)
-    (OUT / "nexmark.json").write_text(json.dumps({"events": events, "seconds": found}, indent=1))
     sys.exit(1 if wrong else 0)
+
+
+def _with_earlier(events: int, found: dict[str, Seconds]) -> dict[str, Seconds]:
+    """What is known of so many events now: what was found, and what was there before."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    kept = json.loads(_RESULTS.read_text()) if _RESULTS.exists() else {}
+    known: dict[str, Seconds] = kept.setdefault(str(events), {})
+    for name, seconds in found.items():
+        known.setdefault(name, {}).update(seconds)
+    _RESULTS.write_text(json.dumps(kept, indent=1))
+    return {name: known.get(name, {}) for name in CONTENDERS if name in known or name == "scurry"}
 
 
 def run_contender(
@@ -93,11 +113,13 @@ def run_contender(
             text=True,
         ) as process:
             assert process.stdout is not None
-            for line in process.stdout:
-                if line.startswith("{"):
-                    said = json.loads(line)
-                    found[said["query"]] = said.get("seconds", said.get("failed", "?"))
-                    print(f"  {name:<14} {said['query']:<4} {found[said['query']]}", flush=True)
+            with MemoryWatch(process.pid) as watch:
+                for line in process.stdout:
+                    if line.startswith("{"):
+                        said = json.loads(line)
+                        found[said["query"]] = said.get("seconds", said.get("failed", "?"))
+                        print(f"  {name:<14} {said['query']:<4} {found[said['query']]}", flush=True)
+            print(f"  {name:<14} at most {watch.peak_mb():,} MB", flush=True)
         if process.returncode:
             print("\n".join((work / "log").read_text().splitlines()[-12:]), file=sys.stderr)
     finally:
@@ -112,13 +134,28 @@ def show_times(title: str, texts: dict[str, str], found: dict[str, Seconds]) -> 
         table.add_column(column, justify="right")
     for name in texts:
         table.add_row(name, *_cells(name, found))
-    shared = [q for q in texts if all(isinstance(times.get(q), float) for times in found.values())]
-    totals: dict[str, Seconds] = {
-        name: {"sum": sum(float(times[q]) for q in shared)} for name, times in found.items()
-    }
     table.add_section()
-    table.add_row(f"sum of {len(shared)}", *_cells("sum", totals))
+    table.add_row("sum", *_sums(texts, found))
     Console(width=120).print(table)
+
+
+def _sums(texts: dict[str, str], found: dict[str, Seconds]) -> list[str]:
+    """The sum of what each ran, and the ratio to it of Scurry's sum of the same queries."""
+    ours, *others = found.values()
+    cells = [f"{_sum(ours, texts):.2f}"]
+    both = [[q for q in texts if _ran(q, ours, theirs)] for theirs in others]
+    cells += [f"{_sum(o, b):.2f} of {len(b)}" for o, b in zip(others, both, strict=True)]
+    for theirs, shared in zip(others, both, strict=True):
+        cells.append(f"{_sum(theirs, shared) / _sum(ours, shared):.2f}x" if shared else "")
+    return cells
+
+
+def _ran(query: str, *times: Seconds) -> bool:
+    return all(isinstance(seconds.get(query), float) for seconds in times)
+
+
+def _sum(times: Seconds, names: Iterable[str]) -> float:
+    return sum(float(times[query]) for query in names if _ran(query, times))
 
 
 def _cells(name: str, found: dict[str, Seconds]) -> list[str]:

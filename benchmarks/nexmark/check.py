@@ -12,7 +12,7 @@ import pyarrow as pa
 from benchmarks._results import DATA
 from benchmarks.contenders import _nexmark
 from benchmarks.nexmark import BY_THE_CLOCK, expected
-from benchmarks.nexmark.files import written
+from benchmarks.nexmark.files import SIDE, side_rows, written
 from scurry.common.types import Row, RowKind
 from scurry.connectors.nexmark import TABLES, NexmarkShape, rows_of
 from scurry.connectors.nexmark.tables import rows_among
@@ -29,7 +29,7 @@ def differences(texts: dict[str, str], events: int) -> dict[str, str]:
     database = in_database(events)
     tables = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     declare_function(tables)
-    _nexmark.declare(tables, written(DATA, events, SHAPE, "parquet"), "parquet")
+    _nexmark.declare(tables, written(DATA, events, SHAPE, "csv"), "csv")
     found = {}
     for name, text in texts.items():
         if name not in BY_THE_CLOCK:
@@ -52,6 +52,7 @@ def in_database(events: int) -> duckdb.DuckDBPyConnection:
     for table in TABLES:
         rows = rows_of(table, 0, rows_among(table, events), SHAPE)
         database.register(table, pa.Table.from_batches([rows]))
+    database.register(SIDE, pa.Table.from_batches([side_rows()]))
     return database
 
 

@@ -23,7 +23,7 @@ KINDS = {str(kind): kind for kind in RowKind}
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return written(tmp_path_factory.mktemp("nexmark"), EVENTS, SHAPE, "parquet")
+    return written(tmp_path_factory.mktemp("nexmark"), EVENTS, SHAPE, "csv")
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_the_table_is_what_a_database_computes(
 ) -> None:
     env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     declare_function(env)
-    _nexmark.declare(env, files, "parquet")
+    _nexmark.declare(env, files, "csv")
     rng = random.Random(name)
     cuts = [rng.choice((50, 300, 900)) for _ in range(40)]
     changes = changes_of_table(env.sql_query(TEXTS[name]), cuts, crash=[1, 4], restart=[2])

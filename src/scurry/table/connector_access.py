@@ -95,7 +95,7 @@ class ConnectorAccess:
         keys = self._context.partition_keys
         if keys and all(column.name in keys for column in kept):
             kept = (next(one for one in schema.columns if one.name not in keys), *kept)
-        return replace(self._context, schema=ResolvedSchema(kept))
+        return replace(self._context, schema=ResolvedSchema(kept), declared=schema)
 
     def lookup(self, request: ScanRequest, keys: tuple[str, ...]) -> Any | None:
         """What finds rows by key, None if the connector cannot."""

@@ -28,3 +28,7 @@ WHERE rn = 1;
 -- +I[a, 1]
 -- +I[b, 2]
 -- +I[c, 13]
+-- only flink's batch
+-- [a, 4]
+-- [b, 8]
+-- [c, 13]

@@ -25,3 +25,5 @@ SELECT u.usr, t.n FROM (SELECT DISTINCT usr FROM gifts) AS u,
 -- [bob, 2]
 -- [bob, null]
 -- [cid, 5]
+-- only flink's batch
+-- unexpected correlate variable

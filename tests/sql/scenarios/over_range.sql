@@ -30,3 +30,5 @@ SELECT id, COUNT(*) OVER (ORDER BY ts RANGE BETWEEN INTERVAL '10' SECOND PRECEDI
 -- +I[7, 1]
 -- +I[6, 2]
 -- +I[8, 1]
+-- only flink's batch
+-- Cannot cast "org.apache.flink.table.data.TimestampData" to "java.lang.Long"

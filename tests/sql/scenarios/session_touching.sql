@@ -15,3 +15,5 @@ GROUP BY k, SESSION(ts, INTERVAL '10' SECOND);
 -- changes
 -- +I[a, 2, 2024-01-01 00:00:00.000, 2024-01-01 00:00:20.000]
 -- +I[a, 1, 2024-01-01 00:00:20.001, 2024-01-01 00:00:30.001]
+-- only flink's batch
+-- is not supported right now

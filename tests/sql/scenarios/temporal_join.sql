@@ -35,3 +35,5 @@ SELECT o.id, o.price * r.rate AS paid FROM orders o JOIN versions FOR SYSTEM_TIM
 -- +I[5, null]
 -- +I[7, 6]
 -- +I[8, 36]
+-- only flink's batch
+-- unexpected correlate variable

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scurry.common.data_types import DataTypes, RowType
+from scurry.common.data_types import DataType, DataTypes, RowType
 from scurry.common.types import RowKind
 from scurry.connectors.row_formats import RowFormatError
 from scurry.connectors.row_formats.avro import AvroDecoding, AvroEncoding
@@ -160,6 +160,38 @@ def test_csv_holds_other_types() -> None:
     assert CsvEncoding(kind, CsvSigns()).encode(columns, None) == [
         b"2024-01-31 12:00:00,1.50,1;2,true"
     ]
+
+
+ODD = ["2024-01-31 12:00:00", "2024-01-31 12:00:00.1234", "2024-01-31T12:00:00", "2024-01-31"]
+ODD += ["2024-02-30 12:00:00", "2024-01-31 12:00:00Z", " 2024-01-31 12:00:00", "", "-", "1", "1.5"]
+ODD += ["1.555", "12345678.9", "1e2", "true", "True", "tRuE", "t", " 7", "+7", '"7"', "0x1F", "nan"]
+COLUMNS = [DataTypes.TIMESTAMP(3), DataTypes.DATE(), DataTypes.DECIMAL(6, 2), DataTypes.BOOLEAN()]
+COLUMNS += [DataTypes.INT(), DataTypes.DOUBLE(), DataTypes.STRING()]
+
+
+@pytest.mark.parametrize("kind", COLUMNS, ids=str)
+def test_csv_reads_whole_texts_as_it_reads_each_line(kind: DataType) -> None:
+    whole = RowType.of(["x", "k"], [kind, DataTypes.STRING()])
+    # comments are looked for in each line, so that Arrow does not read them
+    slow = CsvDecoding(whole, CsvSigns(null="-"), allow_comments=True)
+    for text in ODD:
+        data = f"{text},k\n".encode()
+        fast = CsvDecoding(whole, CsvSigns(null="-")).decode_lines(data)
+        if fast is not None:
+            one_by_one = slow.decode([data.strip(b"\n")]).columns
+            assert str(one_by_one.to_pylist()) == str(fast.columns.to_pylist()), text
+
+
+def test_csv_reads_columns_that_are_wanted_and_does_not_look_at_others() -> None:
+    kind = RowType.of(["a", "b", "c"], [DataTypes.INT(), DataTypes.TIMESTAMP(3), DataTypes.INT()])
+    form = CsvDecoding(kind, CsvSigns()).projected(["c", "a"])
+    data = b"1,never,3\n4,,6\n"
+    fast = form.decode_lines(data)
+    assert fast is not None
+    assert fast.columns.to_pylist() == [{"c": 3, "a": 1}, {"c": 6, "a": 4}]
+    assert form.decode(data.split()).columns.equals(fast.columns)
+    with pytest.raises(RowFormatError, match="expected 3 fields, got 2"):
+        form.decode([b"1,2"])
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,11 @@ class DecodingFormat(ABC):
         """The rows of messages; raises :class:`RowFormatError` for one that is malformed, unless
         malformed ones are to be passed over."""
 
+    def decode_lines(self, data: bytes) -> DecodedRows | None:
+        """The rows of a text whose lines are messages, without a look at each of them; None if the
+        format, or this text, needs one."""
+        return None
+
 
 class EncodingFormat(ABC):
     """Makes messages of rows. It is pickled and sent to the workers."""

@@ -23,9 +23,12 @@ from scurry.common.data_types import (
     BooleanType,
     CharacterStringType,
     DataType,
+    DateType,
+    DecimalType,
     DoubleType,
     IntegralType,
     RowType,
+    TimestampType,
 )
 from scurry.connectors.row_formats.contract import (
     DecodedRows,
@@ -39,7 +42,17 @@ from scurry.connectors.row_formats.values import SQL, read_column, reader, write
 
 __all__ = ["CsvDecoding", "CsvEncoding", "CsvSigns"]
 
-_ARROW_READS = (IntegralType, CharacterStringType, DoubleType)
+_ARROW_READS = (
+    BooleanType,
+    CharacterStringType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    IntegralType,
+    TimestampType,
+)
+#: The shortest text of a timestamp: a date, a space, and a time to the second.
+_SECONDS = len("2024-01-31 12:00:00")
 #: Longer fields are quoted without a look at what they hold.
 _LOOK_AT_MOST = 24
 
@@ -56,7 +69,8 @@ class CsvSigns:
 
 
 class CsvDecoding(DecodingFormat):
-    """Reads each message as one line."""
+    """Reads each message as one line. ``row_type`` has the fields of a line; with ``wanted`` just
+    those of these names become columns, and nobody looks at the others."""
 
     def __init__(
         self,
@@ -64,33 +78,46 @@ class CsvDecoding(DecodingFormat):
         signs: CsvSigns,
         ignore_parse_errors: bool = False,
         allow_comments: bool = False,
+        wanted: Sequence[str] | None = None,
     ) -> None:
         super().__init__(row_type, ignore_parse_errors)
         self._signs = signs
         self._comments = allow_comments
-        plain = all(isinstance(field.data_type, _ARROW_READS) for field in row_type)
-        self._straight = plain and not allow_comments and not signs.escape
+        names = row_type.field_names()
+        self._places = [names.index(name) for name in (names if wanted is None else wanted)]
+        self._given = RowType([list(row_type)[place] for place in self._places])
+        plain = all(isinstance(field.data_type, _ARROW_READS) for field in self._given)
+        self._integers = any(isinstance(one.data_type, IntegralType) for one in self._given)
+        self._straight = plain and not allow_comments and not signs.escape and bool(self._places)
+
+    def projected(self, wanted: Sequence[str]) -> CsvDecoding:
+        """The same for some of the columns."""
+        return CsvDecoding(self.row_type, self._signs, self.ignore, self._comments, wanted)
 
     def decode(self, messages: Sequence[bytes]) -> DecodedRows:
-        if self._straight:
-            columns = self._by_arrow(messages)
-            if columns is not None:
-                return DecodedRows(columns)
-        kept = list(range(len(messages)))
-        if self._comments:
-            kept = [at for at in kept if not messages[at].startswith(b"#")]
-        lines, places = each_message([messages[at] for at in kept], self._read, self.ignore)
-        origin = np.array([kept[place] for place in places], dtype=np.int64)
-        columns = self._columns(lines, self.ignore)
-        return DecodedRows(columns, None, None if len(origin) == len(messages) else origin)
+        # a message must not be empty, which Arrow passes over, nor be more than one line
+        if self._straight and messages and all(messages):
+            data = b"\n".join(messages)
+            if data.count(b"\n") == len(messages) - 1 and b"\r" not in data:
+                columns = self._by_arrow(data, len(messages))
+                if columns is not None:
+                    return DecodedRows(columns)
+        return self._one_by_one(messages)
 
-    def _by_arrow(self, messages: Sequence[bytes]) -> pa.RecordBatch | None:
-        """A message must not be empty, which Arrow passes over, nor be more than one line."""
-        if not messages or any(not one or b"\n" in one or b"\r" in one for one in messages):
+    def decode_lines(self, data: bytes) -> DecodedRows | None:
+        if not self._straight or b"\r" in data or b"\n\n" in data or data[:1] == b"\n":
             return None
-        data = b"\n".join(messages)
-        signs, names = self._signs, self.row_type.field_names()
-        types = {field.name: field.data_type.arrow_type() for field in self.row_type}
+        lines = data.count(b"\n") + (not data.endswith(b"\n"))
+        columns = self._by_arrow(data, lines) if lines else None
+        return None if columns is None else DecodedRows(columns)
+
+    def _by_arrow(self, data: bytes, lines: int) -> pa.RecordBatch | None:
+        """The columns of lines of text, None if Arrow does not take them as Flink does."""
+        if self._integers and (b"0x" in data or b"0X" in data):
+            # to Arrow that may be a number
+            return None
+        signs, names = self._signs, [f"f{at}" for at in range(len(self.row_type))]
+        types = {names[at]: _read_as(self._given[i]) for i, at in enumerate(self._places)}
         try:
             table = pc.read_csv(
                 io.BytesIO(data),
@@ -101,16 +128,50 @@ class CsvDecoding(DecodingFormat):
                 pc.ConvertOptions(
                     check_utf8=True,
                     column_types=types,
+                    include_columns=list(types),
                     null_values=[] if signs.null is None else [signs.null],
                     strings_can_be_null=signs.null is not None,
                     quoted_strings_can_be_null=True,
+                    true_values=["true", "True", "TRUE"],
+                    false_values=["false", "False", "FALSE"],
                 ),
             )
-        except (pa.ArrowException, UnicodeDecodeError):
+            if table.num_rows != lines:
+                return None
+            (columns,) = table.combine_chunks().to_batches()
+            arrays = [
+                _moments(column, field.data_type) if pa.types.is_string(column.type) else column
+                for column, field in zip(columns.columns, self._given, strict=True)
+            ]
+        except (pa.ArrowException, UnicodeDecodeError, _OtherwiseWritten):
             return None
-        return table.combine_chunks().to_batches()[0] if table.num_rows == len(messages) else None
+        return columns_of(self._given, arrays)
+
+    def _one_by_one(self, messages: Sequence[bytes]) -> DecodedRows:
+        kept = list(range(len(messages)))
+        if self._comments:
+            kept = [at for at in kept if not messages[at].startswith(b"#")]
+        given = [messages[at] for at in kept]
+        if not self.ignore:
+            try:
+                columns = self._columns(list(map(self._fields, given)), False)
+            except (ValueError, TypeError, ArithmeticError):
+                pass
+            else:
+                origin = np.array(kept, dtype=np.int64)
+                return DecodedRows(columns, None, None if len(kept) == len(messages) else origin)
+        lines, places = each_message(given, self._read, self.ignore)
+        origin = np.array([kept[place] for place in places], dtype=np.int64)
+        columns = self._columns(lines, self.ignore)
+        return DecodedRows(columns, None, None if len(origin) == len(messages) else origin)
 
     def _read(self, message: bytes) -> list[Any]:
+        values = self._fields(message)
+        self._columns([values], self.ignore)
+        return values
+
+    def _fields(self, message: bytes) -> list[Any]:
+        """The texts of the columns that are wanted."""
         signs = self._signs
         lines = csv.reader(
             io.StringIO(message.decode()),
@@ -128,16 +189,15 @@ class CsvDecoding(DecodingFormat):
         values.extend([None] * missing)
         if signs.null is not None:
             values = [None if value == signs.null else value for value in values]
-        self._columns([values], self.ignore)
-        return values
+        return [values[place] for place in self._places]
 
     def _columns(self, lines: list[list[Any]], lenient: bool) -> pa.RecordBatch:
-        lists: list[Any] = list(zip(*lines, strict=True)) or [()] * len(self.row_type)
+        lists: list[Any] = list(zip(*lines, strict=True)) or [()] * len(self._given)
         arrays = [
             self._column(values, field.data_type, lenient)
-            for values, field in zip(lists, self.row_type, strict=True)
+            for values, field in zip(lists, self._given, strict=True)
         ]
-        return columns_of(self.row_type, arrays)
+        return columns_of(self._given, arrays)
 
     def _column(self, values: Sequence[Any], data_type: DataType, lenient: bool) -> pa.Array:
         if isinstance(data_type, ArrayType | RowType | BinaryStringType):
@@ -222,3 +282,29 @@ class CsvEncoding(EncodingFormat):
             return text
         escape = self._signs.escape or quote
         return f"{quote}{text.replace(quote, escape + quote)}{quote}"
+
+
+class _OtherwiseWritten(Exception):
+    """A text that Arrow would take, and Flink would not, or the other way round."""
+
+
+def _read_as(field: Any) -> pa.DataType:
+    """As what Arrow reads a field: timestamps as texts, which are looked at before the cast."""
+    return (
+        pa.string() if isinstance(field.data_type, TimestampType) else field.data_type.arrow_type()
+    )
+
+
+def _moments(texts: pa.Array, data_type: DataType) -> pa.Array:
+    """Texts as timestamps, if the type is one. Arrow's own reader also takes a ``T`` between date
+    and time, and a date alone."""
+    if not isinstance(data_type, TimestampType):
+        return texts
+    whole = texts.drop_null() if texts.null_count else texts
+    if len(whole):
+        offsets = np.frombuffer(whole.buffers()[1], dtype=np.int32)
+        offsets = offsets[whole.offset : whole.offset + len(whole) + 1]
+        signs = np.frombuffer(whole.buffers()[2], dtype=np.uint8)
+        if np.diff(offsets).min() < _SECONDS or (signs[offsets[:-1] + 10] != ord(" ")).any():
+            raise _OtherwiseWritten
+    return texts.cast(data_type.arrow_type())

@@ -60,6 +60,9 @@ class RowLines(LineFormat):
         return failure.reason if isinstance(failure, RowFormatError) else super().explain(failure)
 
     def parse(self, data: bytes) -> SourceBatch | None:
+        whole = self._form.decode_lines(data)
+        if whole is not None:
+            return SourceBatch(columns=whole.columns, kinds=whole.kinds)
         lines = [line.rstrip(b"\r") for line in data.split(b"\n")]
         lines = [line for line in lines if line]
         if not lines:

@@ -58,6 +58,8 @@ class TableContext:
     options: Mapping[str, str]
     partition_keys: tuple[str, ...] = ()
     configuration: Configuration = field(default_factory=Configuration)
+    #: the whole schema, where ``schema`` has just the columns that a query reads
+    declared: ResolvedSchema | None = None
 
     @property
     def name(self) -> str:

@@ -12,6 +12,7 @@ from scurry.connectors.files.columnar_writers import ParquetBulkWriters
 from scurry.connectors.files.formats import FileFormat
 from scurry.connectors.files.rolling import RollingPolicy
 from scurry.connectors.files.sink import FileSink, FileSinkBuilder
+from scurry.connectors.row_formats.csv import CsvDecoding
 from scurry.connectors.tables.file_rows import (
     DEFAULT_PARTITION,
     METADATA,
@@ -82,7 +83,7 @@ class FilesystemFactory(ConnectorFactory):
     format_options = ("format",)
 
     def projects(self, context: TableContext) -> bool:
-        return context.read(_FORMAT) in ("json", "parquet", "avro")
+        return context.read(_FORMAT) in ("csv", "json", "parquet", "avro")
 
     def source(self, context: TableContext) -> ScanSource:
         held, row_type = self._file_columns(context)
@@ -116,8 +117,18 @@ class FilesystemFactory(ConnectorFactory):
         factory, settings = format_of(context, "format")
         if name == "avro":
             return AvroRowFiles(held), ChangelogMode.INSERT_ONLY
+        if name == "csv" and context.declared is not None:
+            decoding = factory.decoding(self._lines_of(context), settings)
+            assert isinstance(decoding, CsvDecoding)
+            return RowLines(decoding.projected(held.field_names())), decoding.changelog
         decoding = factory.decoding(held, settings)
         return RowLines(decoding), decoding.changelog
+
+    def _lines_of(self, context: TableContext) -> RowType:
+        """All fields of a line, of which a query may read some."""
+        assert context.declared is not None
+        whole = context.declared.to_physical_row_data_type()
+        return RowType([one for one in whole if one.name not in context.partition_keys])
 
     def sink(self, context: TableContext) -> TableSink:
         row_type = context.schema.to_sink_row_data_type()
