@@ -91,6 +91,7 @@ class Automaton:
         self._skip = pattern.skip
         self._keep_timed_out = keep_timed_out
         self._decisive = decisive_conditions(pattern)
+        self._timed = bool(pattern.window) or any(state.window for state in pattern.states)
 
     def changes_nothing(self, known: Known) -> bool:
         """Whether any event of which this is known changes nothing, whatever partial matches there
@@ -98,6 +99,12 @@ class Automaton:
         if self._decisive is None:
             return False
         return all(decided(condition, known) is False for condition in self._decisive)
+
+    def may_change_nothing(self, known: Known) -> bool:
+        """Whether some events of which this is known may change nothing."""
+        if self._decisive is None:
+            return False
+        return not any(decided(condition, known) for condition in self._decisive)
 
     def is_indifferent(self, value: Any, known: Known = _NOTHING) -> bool:
         """Whether an event changes nothing, whatever partial matches there are."""
@@ -109,6 +116,18 @@ class Automaton:
         except Exception:
             # whether anybody asks that condition depends on the partial matches
             return False
+
+    def begins_nothing(self, known: Known) -> bool:
+        """Whether no match can begin with an event of which this is known."""
+        open_states = [self.pattern.start]
+        while open_states:
+            for way in open_states.pop().transitions:
+                if decided(way.condition, known) is not False:
+                    if way.action is Action.TAKE:
+                        return False
+                    if way.action is Action.PROCEED:
+                        open_states.append(way.target)
+        return True
 
     def begin(self) -> MatchState:
         """The state before any event."""
@@ -124,6 +143,13 @@ class Automaton:
         times = [partial.start[0] + self.pattern.window] if self.pattern.window else []
         times += [partial.last + window] if window else []
         return min(times, default=None)
+
+    def next_due(self, state: MatchState) -> int | None:
+        """When the next partial match is over, None if none ever is."""
+        if not self._timed:
+            return None
+        times = map(self.due, state.partial)
+        return min((time for time in times if time is not None), default=None)
 
     def _over_at(self, one: Partial, time: int) -> int:
         """When a partial match was over: the time between two events counts before the whole."""

@@ -45,6 +45,32 @@ class Judged(NamedTuple):
     event: Any
 
 
+class EventKind(NamedTuple):
+    """What all events have in common for which the same parts are true, and were judged."""
+
+    true: int
+    judged: int
+    known: Known
+    #: whether they change nothing, whatever partial matches there are
+    idle: bool
+    #: whether some of them may change nothing, which has to be asked
+    may_be_idle: bool
+    #: whether a match may begin with one
+    begins: bool
+
+
+class EventKinds(NamedTuple):
+    """Event i of a batch is of the kind ``kinds[codes[i]]``."""
+
+    codes: Longs
+    kinds: list[EventKind]
+
+    def flags(self, name: str) -> Mask:
+        """For each event what its kind says."""
+        found: Mask = np.array([getattr(one, name) for one in self.kinds], dtype=bool)[self.codes]
+        return found
+
+
 class BoundPattern:
     """``pattern`` for events with these ``fields``; raises MalformedPatternError if it is none, or
     if an expression does not fit the declared type of events."""
@@ -61,12 +87,7 @@ class BoundPattern:
         self.judge = _digest([str(fields.types), *(str(part) for part, _ in self._alone)])
         self.automaton = Automaton(compiled, keep_timed_out)
         self.identity = identity_of(compiled)
-        self._known: dict[tuple[int, int], Known] = {}
-
-    @property
-    def judges(self) -> bool:
-        """Whether anything can be judged on columns."""
-        return bool(self._alone)
+        self._kinds: dict[tuple[int, int], EventKind] = {}
 
     def _bind(self, compiled: CompiledPattern, steps: tuple[str, ...]) -> None:
         ways = [way for state in compiled.states for way in state.transitions]
@@ -100,31 +121,44 @@ class BoundPattern:
 
     # --- what is known of events
 
-    def known(self, true: int, judged: int) -> Known:
-        """What is known of an event."""
-        found = self._known.get((true, judged))
+    def waiting(self, event: Any, kind: EventKind) -> Any:
+        """An event as it waits, with what is known of it."""
+        return Judged(self.judge, kind.true, kind.judged, event) if self._alone else event
+
+    def kind_of(self, waiting: Any) -> tuple[Any, EventKind]:
+        """An event that has waited, and what is known of it."""
+        if type(waiting) is not Judged:
+            return waiting, self.kind(0, 0)
+        if waiting.by != self.judge:
+            return waiting.event, self.kind(0, 0)
+        return waiting.event, self.kind(waiting.true, waiting.judged)
+
+    def kinds(self, batch: Batch) -> EventKinds:
+        """What is known of each event of a batch."""
+        if not self._alone or not batch.size:
+            return EventKinds(np.zeros(batch.size, dtype=np.int64), [self.kind(0, 0)])
+        true, judged = self.judgement(batch)
+        pairs, places = np.unique(np.stack([true, judged]), axis=1, return_inverse=True)
+        return EventKinds(places.reshape(-1), [self.kind(*pair) for pair in pairs.T.tolist()])
+
+    def kind(self, true: int, judged: int) -> EventKind:
+        """What is known of an event, and what follows from that."""
+        found = self._kinds.get((true, judged))
         if found is None:
-            found = {
+            known = {
                 condition: bool(true >> number & 1)
                 for number, (_, condition) in enumerate(self._alone)
                 if judged >> number & 1
             }
-            self._known[true, judged] = found
-        return found
-
-    def known_of(self, waiting: Any) -> tuple[Any, Known]:
-        """An event that has waited, and what is known of it."""
-        if type(waiting) is not Judged:
-            return waiting, {}
-        if waiting.by != self.judge:
-            return waiting.event, {}
-        return waiting.event, self.known(waiting.true, waiting.judged)
-
-    def indifferent(self, true: Longs, judged: Longs) -> Mask:
-        """Which events change nothing, whatever partial matches there are."""
-        pairs, places = np.unique(np.stack([true, judged]), axis=1, return_inverse=True)
-        decided = [self.automaton.changes_nothing(self.known(*pair)) for pair in pairs.T.tolist()]
-        found: Mask = np.array(decided, dtype=bool)[places.reshape(-1)]
+            automaton = self.automaton
+            found = self._kinds[true, judged] = EventKind(
+                true,
+                judged,
+                known,
+                automaton.changes_nothing(known),
+                automaton.may_change_nothing(known),
+                not automaton.begins_nothing(known),
+            )
         return found
 
     def judgement(self, batch: Batch) -> tuple[Longs, Longs]:

@@ -6,6 +6,9 @@ led through the patterns that hold at its timestamp, when the watermark passes i
 documents up to that time are there. So results depend neither on how the two streams meet, nor on
 how the input is cut into micro-batches, nor on the parallelism, as long as no document is late. In
 processing time an event is led through the patterns that have arrived.
+
+Events are given to the function in batches. What the conditions of all patterns in force say of an
+event alone is judged for all events that are due, on columns.
 """
 
 from __future__ import annotations
@@ -13,31 +16,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from scurry.automaton.automaton import MatchState
 from scurry.automaton.stored_matches import StoredMatches
 from scurry.cep.bound_pattern import BoundPattern
+from scurry.cep.due_events import DueEvent, DueEvents, in_order
 from scurry.cep.event_fields import EventFields
 from scurry.cep.functions import Match, PatternProcessFunction, TimedOutPartialMatchHandler
 from scurry.cep.pattern_history import HeldPattern, PatternHistory
 from scurry.cep.pattern_json import PatternDocument, pattern_of
+from scurry.cep.rule_search import Judgement, Name, Rule, RuleSearch, States
 from scurry.cep.search import Search, is_idle
 from scurry.cep.updates import PatternUpdate, read_update
-from scurry.cep.waiting import WaitingEvents, sort_key
+from scurry.cep.waiting import WaitingEvents, needs_timestamps, sort_key
 from scurry.common.errors import ProgramError
 from scurry.common.type_information import TypeInformation
 from scurry.datastream.functions import KeyedBroadcastProcessFunction, RuntimeContext
 from scurry.datastream.output_tag import OutputTag
 from scurry.datastream.state import MapStateDescriptor
-from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK
-from scurry.runtime.failures import ElementFailed
+from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, Batch, Longs
+from scurry.runtime.keyed_batches import BatchedFunction, Emitted, Visit, Woken
 
 #: The patterns by their ids, as every slot knows them.
 PATTERNS = MapStateDescriptor("patterns")
 #: The side output of documents that describe no pattern, and of patterns that fail on an event.
 BAD_PATTERNS = OutputTag("bad-patterns")
-#: Names a version of a pattern.
-_Name = tuple[str, int]
-_States = dict[_Name, MatchState]
 
 
 class BadPattern(NamedTuple):
@@ -61,16 +62,7 @@ class PatternMatch(dict[str, list[Any]]):
         return PatternMatch, (self.pattern_id, self.version, dict(self))
 
 
-class _Rule(NamedTuple):
-    """A version of a pattern that is looked for; without ``begins`` no more matches of it begin."""
-
-    name: _Name
-    keys: list[Any] | None
-    begins: bool
-    search: Search
-
-
-class DynamicMatchFunction(KeyedBroadcastProcessFunction):
+class DynamicMatchFunction(BatchedFunction, KeyedBroadcastProcessFunction):
     """Finds patterns among the events of each key and calls ``function`` for each match; events are
     of the type ``type_info``, if that is declared."""
 
@@ -91,10 +83,9 @@ class DynamicMatchFunction(KeyedBroadcastProcessFunction):
     def open(self, runtime_context: RuntimeContext) -> None:
         self._fields = EventFields(self._type_info)
         self._order = None if self._comparator is None else sort_key(self._comparator)
-        self._rules: list[_Rule] = []
-        #: from which time until which time the rules hold; None if they have to be read
-        self._valid: tuple[int, int] | None = None
-        self._searches: dict[_Name, tuple[PatternDocument, Search]] = {}
+        #: rules, and from which time until which time they hold, as far as they were read
+        self._in_force: list[tuple[int, int, list[Rule]]] = []
+        self._searches: dict[Name, tuple[PatternDocument, Search]] = {}
         self._matches = runtime_context.get_map_state(MapStateDescriptor("matches"))
         self._waiting = WaitingEvents(runtime_context, self._event_time, self._late)
         metrics = runtime_context.get_metrics_group()
@@ -128,7 +119,7 @@ class DynamicMatchFunction(KeyedBroadcastProcessFunction):
             self._ignored.inc(1 if self._tells else 0)
             return ()
         patterns.put(update.id, history.written())
-        self._valid = None
+        self._in_force = []
         return ()
 
     def _changed(
@@ -147,33 +138,29 @@ class DynamicMatchFunction(KeyedBroadcastProcessFunction):
         changed = history.passed(watermark).after(update, since)
         return None if changed is None else changed.passed(watermark)
 
-    def _in_force(self, ctx: Any, time: int) -> list[_Rule]:
-        """The versions of patterns that are looked for in events of a time and of this key."""
-        if self._valid is None or not self._valid[0] <= time < self._valid[1]:
-            self._read_rules(ctx.get_broadcast_state(PATTERNS), time if self._event_time else 0)
-        if all(rule.keys is None for rule in self._rules):
-            return self._rules
-        key = ctx.get_current_key()
-        return [rule for rule in self._rules if rule.keys is None or _among(key, rule.keys)]
-
-    def _read_rules(self, patterns: Any, time: int) -> None:
-        """Find out what holds for events of a time, and how long."""
+    def _rules_at(self, patterns: Any, time: int) -> tuple[int, int, list[Rule]]:
+        """The rules that hold for events of a time, and from when until when."""
+        time = time if self._event_time else 0
+        for found in self._in_force:
+            if found[0] <= time < found[1]:
+                return found
         known = [(id, PatternHistory.read(text)) for id, text in sorted(patterns.items())]
         changes = [since for _, history in known for since, _ in history.later]
         begins = max((since for since in changes if since <= time), default=MIN_WATERMARK)
         ends = min((since for since in changes if since > time), default=MAX_WATERMARK)
-        self._valid = begins, ends
-        held = [(id, found) for id, history in known if (found := history.at(time)) is not None]
-        self._rules = [rule for id, one in held for rule in self._versions(id, one)]
+        held = [(id, one) for id, history in known if (one := history.at(time)) is not None]
+        rules = [rule for id, one in held for rule in self._versions(id, one)]
+        self._in_force.append((begins, ends, rules))
+        return self._in_force[-1]
 
-    def _versions(self, id: str, held: HeldPattern) -> Iterable[_Rule]:
+    def _versions(self, id: str, held: HeldPattern) -> Iterable[Rule]:
         for version, pattern, keys in held.finishing:
-            yield _Rule((id, version), keys, False, self._search((id, version), pattern))
+            yield Rule((id, version), keys, False, self._search((id, version), pattern))
         if held.enabled and held.pattern is not None:
             name = id, held.version
-            yield _Rule(name, held.keys, True, self._search(name, held.pattern))
+            yield Rule(name, held.keys, True, self._search(name, held.pattern))
 
-    def _search(self, name: _Name, pattern: PatternDocument) -> Search:
+    def _search(self, name: Name, pattern: PatternDocument) -> Search:
         known = self._searches.get(name)
         if known is None or known[0] != pattern:
             tells = isinstance(self._function, TimedOutPartialMatchHandler)
@@ -188,85 +175,91 @@ class DynamicMatchFunction(KeyedBroadcastProcessFunction):
 
     # --- events and time
 
-    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
-        timers = ctx.timer_service()
-        if not self._event_time:
-            now = timers.current_processing_time()
-            if self._order is None:
-                return self._led(now, [value], ctx)
-            self._waiting.add(now, value, timers)
-            return ()
-        if self._waiting.is_late(ctx):
-            return self._waiting.refused(value)
-        self._waiting.add(ctx.timestamp(), value, timers)
-        return ()
+    def by_event_time(self) -> bool:
+        return self._event_time
 
-    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
-        events = self._waiting.take(timestamp)
-        if self._order is not None:
-            events = sorted(events, key=self._order)
-        return self._led(timestamp, events, ctx, waited=True)
+    def without_time(self) -> Exception:
+        return needs_timestamps()
 
-    def _led(self, time: int, events: list[Any], ctx: Any, waited: bool = False) -> list[Any]:
-        """``time`` has come, and events with it. If the user's function fails on an event, state
-        stays as it was before that event, and those behind it wait for another timer."""
-        timers, rules = ctx.timer_service(), self._in_force(ctx, time)
-        before = self._held(rules)
-        out, states = self._passed(before, rules, time, timers)
-        for number, value in enumerate(events):
-            try:
-                found, states = self._met(states, rules, value, time, timers)
-            except Exception as failure:
-                given_up = 0 if out and waited else 1
-                self._store(before, states, rules, timers)
-                if waited:
-                    self._waiting.wait_again(time, events[number + given_up :], timers)
-                if given_up:
-                    raise ElementFailed(value) from failure
-                return out
-            out += found
-        self._store(before, states, rules, timers)
-        return out
+    def late(self, value: Any) -> list[Any]:
+        return self._waiting.refused(value)
 
-    def _passed(
-        self, states: _States, rules: list[_Rule], time: int, timers: Any
-    ) -> tuple[list[Any], _States]:
-        """Time has come: what goes out, and the states."""
-        out: list[Any] = []
-        after = dict(states)
-        for rule in rules:
-            if rule.name in states:
-                try:
-                    step = rule.search.automaton.advance(states[rule.name], time)
-                except Exception as failure:
-                    out.append(self._failed(rule, failure, None))
-                    continue
-                after[rule.name] = step.state
-                out += rule.search.told(step, time, timers)
-        return out, after
+    def keep(self, batch: Batch, visit: Visit) -> None:
+        assert batch.ts is not None
+        self._wait(batch, batch.ts, visit)
 
-    def _met(
-        self, states: _States, rules: list[_Rule], value: Any, time: int, timers: Any
-    ) -> tuple[list[Any], _States]:
-        """An event has come: what goes out, and the states."""
-        out: list[Any] = []
-        after = dict(states)
-        clock = timers.current_processing_time
-        for rule in rules:
-            automaton = rule.search.automaton
-            state = after.get(rule.name, rule.search.start if rule.begins else None)
-            if state is None or automaton.is_indifferent(value):
-                continue
-            try:
-                step = automaton.process(state, value, time, clock)
-            except Exception as failure:
-                out.append(self._failed(rule, failure, value))
-                continue
-            after[rule.name] = step.state
-            out += rule.search.told(step, time, timers)
-        return out, after
+    def _wait(self, batch: Batch, times: Longs, visit: Visit) -> None:
+        """Have events wait: which patterns will hold for them, nobody knows yet."""
+        assert batch.keys is not None
+        for key, time, value in zip(batch.keys, times.tolist(), batch.rows, strict=True):
+            visit.enter(key)
+            self._waiting.add(time, value, visit.timers)
 
-    def _failed(self, rule: _Rule, failure: Exception, event: Any) -> tuple[OutputTag, BadPattern]:
+    def lead(
+        self, due: Batch, times: Longs, woken: Woken, until: int, visit: Visit
+    ) -> Iterable[Emitted]:
+        if due.size and self._order is not None and not self._event_time:
+            self._wait(due, times, visit)
+            return []
+        since = visit.timers.current_watermark() + 1
+        waited = self._waited(woken, visit)
+        patterns = visit.context.get_broadcast_state(PATTERNS)  # type: ignore[attr-defined]
+        late = [one.time for events in waited.values() for one in events]
+        rules = self._rules_between(patterns, [*times.tolist(), *late])
+        judged = Judgement(rules, due, [one.value for events in waited.values() for one in events])
+        events = DueEvents(due, times)
+        for key in woken:
+            events.number_of(key)
+        states = [self._held(key, visit) for key in events.keys]
+        pairs = zip(events.keys, states, strict=True)
+        events.want([bool(held) or key in woken for key, held in pairs], judged.begins[: due.size])
+        events.prepared()
+        found: list[Emitted] = []
+        for number, (key, before) in enumerate(zip(events.keys, states, strict=True)):
+            visit.enter(key)
+            these = list(events.of_key(number, lambda at: at))
+            if key in woken or self._order is not None:
+                these = in_order([*waited.get(key, ()), *these], self._order)
+            if these or before:
+                search = RuleSearch(self, key, judged, visit, found)
+                self._store(before, search.run(before, these, since, until), search, visit)
+        for text in self._fields.news():
+            visit.warn(text)
+        return found
+
+    def rules_of(self, key: Any, time: int, visit: Visit) -> tuple[int, int, list[Rule]]:
+        """The rules that hold for events of a key and a time, and from when until when."""
+        patterns = visit.context.get_broadcast_state(PATTERNS)  # type: ignore[attr-defined]
+        begins, ends, rules = self._rules_at(patterns, time)
+        if all(rule.keys is None for rule in rules):
+            return begins, ends, rules
+        named = visit.context.get_current_key()
+        chosen = [rule for rule in rules if rule.keys is None or _among(named, rule.keys)]
+        return begins, ends, chosen
+
+    def _rules_between(self, patterns: Any, times: list[int]) -> list[Rule]:
+        """All rules that hold for some of these times."""
+        found: dict[tuple[Name, bool], Rule] = {}
+        time, last = min(times, default=0), max(times, default=-1)
+        while time <= last:
+            _, time, rules = self._rules_at(patterns, time)
+            found.update(((rule.name, rule.begins), rule) for rule in rules)
+        return list(found.values())
+
+    def _waited(self, woken: Woken, visit: Visit) -> dict[Any, list[DueEvent]]:
+        """The events that have waited for timers, by key, with their numbers."""
+        found: dict[Any, list[DueEvent]] = {}
+        count = 0
+        for key, times in woken.items():
+            visit.enter(key)
+            held = found[key] = []
+            for time in times:
+                for value in self._waiting.take(time):
+                    count += 1
+                    held.append(DueEvent(time, -1, value, -count))
+        return found
+
+    def failed(self, rule: Rule, failure: Exception, event: Any) -> tuple[OutputTag, BadPattern]:
         """What is told of a pattern that fails on an event, or when time has come."""
         self._bad.inc()
         document = {"id": rule.name[0], "version": rule.name[1]}
@@ -274,34 +267,24 @@ class DynamicMatchFunction(KeyedBroadcastProcessFunction):
 
     # --- state
 
-    def _held(self, rules: list[_Rule]) -> _States:
-        """The partial matches of the key. Those of versions that are over end here."""
-        found: _States = {}
-        wanted = {rule.name: rule for rule in rules}
-        for name, stored in list(self._matches.items()):
-            rule = wanted.get(name)
-            if rule is None or stored.pattern != rule.search.bound.identity:
-                self._matches.remove(name)
-            else:
-                found[name] = stored.state if rule.begins else _begun(stored.state)
-        return found
+    def _held(self, key: Any, visit: Visit) -> dict[Name, StoredMatches]:
+        """The partial matches of a key, by the versions of patterns."""
+        visit.enter(key)
+        return dict(self._matches.items())
 
-    def _store(self, before: _States, after: _States, rules: list[_Rule], timers: Any) -> None:
-        for rule in rules:
-            name, state = rule.name, after.get(rule.name)
-            was = before.get(name, rule.search.start)
-            if state is None or state is was:
+    def _store(
+        self, before: dict[Name, StoredMatches], after: States, search: RuleSearch, visit: Visit
+    ) -> None:
+        for name in before:
+            if name not in after or is_idle(after[name]):
+                self._matches.remove(name)
+        for name, state in after.items():
+            stored = before.get(name)
+            if is_idle(state) or (stored is not None and state is stored.state):
                 continue
-            rule.search.set_timers(was, state, timers)
-            if not is_idle(state):
-                self._matches.put(name, StoredMatches(rule.search.bound.identity, state))
-            elif name in before:
-                self._matches.remove(name)
-
-
-def _begun(state: MatchState) -> MatchState:
-    """Partial matches without the one that waits for a first event: no more of them begin."""
-    return state._replace(partial=tuple(one for one in state.partial if one.start is not None))
+            found = search.searches[name]
+            found.set_timers(found.start if stored is None else stored.state, state, visit.timers)
+            self._matches.put(name, StoredMatches(found.bound.identity, state))
 
 
 def _words(failure: Exception) -> str:

@@ -77,6 +77,9 @@ class EventFields:
         if schema is not None and self.names is not None:
             kinds = map(data_type_from_arrow, schema.types)
             self.types = dict(zip(self.names, kinds, strict=True))
+        #: fields of dicts that some event had, or of which it was told that none has
+        self._settled: set[str] = set()
+        self._untold: list[str] = []
 
     def reader(self, name: str) -> Callable[[Any], Any]:
         """Reads a field of any event."""
@@ -85,7 +88,10 @@ class EventFields:
         def read(event: Any) -> Any:
             found: Any = type(event)
             try:
-                return reader_of(found, name)(event)
+                value = reader_of(found, name)(event)
+                if value is None and name not in self._settled:
+                    self._look_for(name, [event])
+                return value
             except _MISSING:
                 raise missing_field(event, name) from None
 
@@ -96,7 +102,26 @@ class EventFields:
         kind = self._converted.get(name) if self.types is not None else None
         of: Any = type(rows[0])
         found = list(map(reader_of(of, name), rows))
+        if name not in self._settled:
+            self._look_for(name, rows)
         return found if kind is None else list(map(kind.to_internal_type, found))
+
+    def _look_for(self, name: str, rows: list[Any]) -> None:
+        """Note that dicts have a field, or that none of those that come first has it."""
+        if not isinstance(rows[0], Mapping):
+            return
+        self._settled.add(name)
+        if not any(name in row for row in rows):
+            self._untold.append(
+                f"A condition reads the field {name}, which none of the dicts has that came first. "
+                f"{_known_fields(rows[0], name)} A field that a dict does not have counts as NULL, "
+                "and nothing that is compared with NULL is true."
+            )
+
+    def news(self) -> list[str]:
+        """What there is to be told of fields that events do not have, each of them once."""
+        told, self._untold = self._untold, []
+        return told
 
 
 @functools.cache
@@ -148,12 +173,17 @@ def field_names(event: Any) -> list[str]:
 
 def missing_field(event: Any, name: str) -> FieldError:
     """The error for a field that an event does not have."""
+    return FieldError(
+        f"There is no field {name} in the event {shorten(event)} ({type(event).__name__}). "
+        f"{_known_fields(event, name)}"
+    )
+
+
+def _known_fields(event: Any, name: str) -> str:
+    """What may have been meant by a field that an event does not have."""
     known = field_names(event)
     near = nearest(name, known)
-    words = f"Did you mean {near}?" if near else f"It has {', '.join(known) or 'no fields'}."
-    return FieldError(
-        f"There is no field {name} in the event {shorten(event)} ({type(event).__name__}). {words}"
-    )
+    return f"Did you mean {near}?" if near else f"It has {', '.join(known) or 'no fields'}."
 
 
 def type_of_values(name: str, values: Iterable[Any]) -> DataType:

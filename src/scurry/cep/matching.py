@@ -5,15 +5,17 @@ sees them in the order of their timestamps; those of one timestamp come in the o
 arrived, or in that of a comparator. Whoever arrives behind the watermark is late. In processing
 time events are looked at as they arrive.
 
-Where conditions are expressions, what they say of an event alone is judged for whole batches, on
-columns, before the function is called; for events that change nothing it is not called at all. An
-event that waits keeps what was judged of it. If the conditions have changed when a job goes on from
-its checkpoint, that is worth nothing, and the automaton asks them again.
+The function is given whole batches. Where conditions are expressions, what they say of an event
+alone is judged for all events of a batch, on columns. Nothing is called for events that change
+nothing, and of a key without partial matches for those before the first with which one can begin.
+Only events that the watermark has not passed when their batch ends are put into state; with them is
+kept what was judged of them. If the conditions have changed when a job goes on from its checkpoint,
+that is worth nothing, and the automaton asks them again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -21,22 +23,22 @@ import numpy as np
 from scurry.automaton.automaton import MatchState
 from scurry.automaton.pattern import Pattern
 from scurry.automaton.stored_matches import StoredMatches
-from scurry.cep.bound_pattern import BoundPattern, Judged
+from scurry.cep.bound_pattern import BoundPattern
+from scurry.cep.due_events import DueEvent, DueEvents, in_order
 from scurry.cep.event_fields import EventFields
 from scurry.cep.functions import PatternProcessFunction, TimedOutPartialMatchHandler
 from scurry.cep.search import Search, is_idle
-from scurry.cep.waiting import WaitingEvents, sort_key
+from scurry.cep.waiting import WaitingEvents, needs_timestamps, sort_key
 from scurry.common.errors import StateError
 from scurry.common.type_information import TypeInformation
 from scurry.datastream.functions import KeyedProcessFunction, RuntimeContext
 from scurry.datastream.output_tag import OutputTag
 from scurry.datastream.state import ValueStateDescriptor
 from scurry.runtime.batch import Batch, Longs
-from scurry.runtime.failures import ElementFailed
-from scurry.runtime.screening import BatchScreen
+from scurry.runtime.keyed_batches import BatchedFunction, Emitted, Visit, Woken
 
 
-class MatchFunction(KeyedProcessFunction, BatchScreen):
+class MatchFunction(BatchedFunction, KeyedProcessFunction):
     """Finds ``pattern`` among the events of each key and calls ``function`` for each match; events
     are of the type ``type_info``, if that is declared."""
 
@@ -60,11 +62,9 @@ class MatchFunction(KeyedProcessFunction, BatchScreen):
 
     def open(self, runtime_context: RuntimeContext) -> None:
         tells = isinstance(self._function, TimedOutPartialMatchHandler)
-        self._bound = BoundPattern(self._pattern, EventFields(self._type_info), tells)
-        self._automaton = self._bound.automaton
+        self._fields = EventFields(self._type_info)
+        self._bound = BoundPattern(self._pattern, self._fields, tells)
         self._search = Search(self._bound, self._function, self._event_time)
-        #: what was judged of the elements that come next
-        self._coming: Iterator[tuple[int, int]] = iter(())
         #: by what events of one timestamp are sorted
         self._order = None if self._comparator is None else sort_key(self._comparator)
         self._matches = runtime_context.get_state(ValueStateDescriptor("matches"))
@@ -77,72 +77,77 @@ class MatchFunction(KeyedProcessFunction, BatchScreen):
 
     # --- events and time
 
-    def screened(self, batch: Batch, watermark: int) -> Batch:
-        """Leaves out events that change nothing, as far as expressions tell; late ones stay."""
-        if not self._bound.judges or not batch.size:
-            return batch
-        true, judged = self._bound.judgement(batch)
-        wanted = ~self._bound.indifferent(true, judged)
-        if self._event_time:
-            wanted |= True if batch.ts is None else batch.ts <= passed(batch, watermark)
-        places = np.flatnonzero(wanted)
-        self._coming = iter(zip(true[places].tolist(), judged[places].tolist(), strict=True))
-        return batch if len(places) == batch.size else batch.take(places)
+    def by_event_time(self) -> bool:
+        return self._event_time
 
-    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
-        waiting = value
-        if self._bound.judges:
-            waiting = Judged(self._bound.judge, *next(self._coming), value)
-        if self._event_time:
-            return self._keep(value, waiting, ctx)
-        known = self._bound.known_of(waiting)[1]
-        if self._automaton.is_indifferent(value, known):
-            return ()
-        timers = ctx.timer_service()
-        now = timers.current_processing_time()
-        if self._order is not None:
-            self._waiting.add(now, waiting, timers)
-            return ()
-        before = self._held()
-        out, state = self._search.advanced(before, now, timers)
-        found, state = self._search.met(state, value, known, now, timers)
-        self._store(before, state, timers)
-        return out + found
+    def without_time(self) -> Exception:
+        return needs_timestamps()
 
-    def _keep(self, value: Any, waiting: Any, ctx: Any) -> Iterable[Any]:
-        """Have an event wait for the watermark, unless that has passed."""
-        if self._waiting.is_late(ctx):
-            return self._waiting.refused(value)
-        if not self._automaton.is_indifferent(*self._bound.known_of(waiting)):
-            self._waiting.add(ctx.timestamp(), waiting, ctx.timer_service())
-        return ()
+    def late(self, value: Any) -> list[Any]:
+        return self._waiting.refused(value)
 
-    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
-        timers = ctx.timer_service()
-        events = self._waiting.take(timestamp)
-        if (order := self._order) is not None:
-            events = sorted(events, key=lambda one: order(self._bound.known_of(one)[0]))
-        before = self._held()
-        out, state = self._search.advanced(before, timestamp, timers)
-        for number, waiting in enumerate(events):
-            value, known = self._bound.known_of(waiting)
-            try:
-                found, state = self._search.met(state, value, known, timestamp, timers)
-            except Exception as failure:
-                # what is complete goes out first, and if that was all, only this event is given up
-                given_up = 0 if out else 1
-                self._waiting.wait_again(timestamp, events[number + given_up :], timers)
-                self._store(before, state, timers)
-                if given_up:
-                    raise ElementFailed(value) from failure
-                return out
-            out += found
-        self._store(before, state, timers)
-        return out
+    def keep(self, batch: Batch, visit: Visit) -> None:
+        self._wait(batch, batch.ts, visit)
+
+    def _wait(self, batch: Batch, times: Any, visit: Visit) -> None:
+        """Have those events of a batch wait that may change anything."""
+        bound, found = self._bound, self._bound.kinds(batch)
+        places = np.flatnonzero(~found.flags("idle"))
+        kept = batch.take(places)
+        assert kept.keys is not None
+        kinds = map(found.kinds.__getitem__, found.codes[places].tolist())
+        for key, time, value, kind in zip(
+            kept.keys, times[places].tolist(), kept.rows, kinds, strict=True
+        ):
+            if not (kind.may_be_idle and bound.automaton.is_indifferent(value, kind.known)):
+                visit.enter(key)
+                self._waiting.add(time, bound.waiting(value, kind), visit.timers)
+
+    def lead(
+        self, due: Batch, times: Longs, woken: Woken, until: int, visit: Visit
+    ) -> Iterable[Emitted]:
+        if due.size and self._order is not None and not self._event_time:
+            # they are sorted when no more of the same millisecond can come
+            self._wait(due, times, visit)
+            return []
+        kinds = self._bound.kinds(due)
+        events = DueEvents(due, times, kinds.flags("idle"))
+        for key in woken:
+            events.number_of(key)
+        states = [self._held(key, visit) for key in events.keys]
+        start = self._search.start
+        busy = [
+            state is not start or key in woken
+            for key, state in zip(events.keys, states, strict=True)
+        ]
+        events.want(busy, kinds.flags("begins"))
+        events.prepared()
+        codes, known = kinds.codes.tolist(), kinds.kinds
+        found: list[Emitted] = []
+        for number, (key, state) in enumerate(zip(events.keys, states, strict=True)):
+            these: Iterable[DueEvent] = events.of_key(number, lambda at: known[codes[at]])
+            visit.enter(key)
+            if key in woken:
+                these = in_order([*self._waited(woken[key]), *these], self._order)
+            elif self._order is not None:
+                these = in_order(list(these), self._order)
+            after = self._search.run(state, these, key, until, visit, found)
+            self._store(state, after, visit.timers)
+        for text in self._fields.news():
+            visit.warn(text)
+        return found
+
+    def _waited(self, woken: list[int]) -> Iterable[DueEvent]:
+        """The events of the key that have waited for timers."""
+        for time in woken:
+            for waiting in self._waiting.take(time):
+                value, kind = self._bound.kind_of(waiting)
+                yield DueEvent(time, -1, value, kind)
 
     # --- state
 
-    def _held(self) -> MatchState:
+    def _held(self, key: Any, visit: Visit) -> MatchState:
+        visit.enter(key)
         stored: StoredMatches | None = self._matches.value()
         if stored is None:
             return self._search.start
@@ -165,10 +170,3 @@ class MatchFunction(KeyedProcessFunction, BatchScreen):
             self._matches.clear()
         else:
             self._matches.update(StoredMatches(self._bound.identity, after))
-
-
-def passed(batch: Batch, watermark: int) -> Longs | int:
-    """The watermark in force at each record, given the one before the batch."""
-    if batch.wm is None:
-        return watermark
-    return np.maximum.accumulate(np.maximum(batch.wm, watermark))

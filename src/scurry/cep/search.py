@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from scurry.automaton.automaton import Known, MatchState, Step
+from scurry.automaton.automaton import MatchState, Step
 from scurry.cep.bound_pattern import BoundPattern
+from scurry.cep.due_events import DueEvent
 from scurry.cep.functions import Match, MatchContext, PatternProcessFunction
 from scurry.cep.functions import TimedOutPartialMatchHandler as Handler
 from scurry.common.copies import own, take
 from scurry.datastream.output_tag import OutputTag
+from scurry.runtime.keyed_batches import Emitted, Visit
 
 
 class _Context(MatchContext):
@@ -50,17 +52,61 @@ class Search:
         #: the state of a key before any event
         self.start = self.automaton.begin()
 
-    def advanced(self, state: MatchState, time: int, timers: Any) -> tuple[list[Any], MatchState]:
-        """``time`` has come: what goes out, and the state."""
-        step = self.automaton.advance(state, time)
-        return self.told(step, time, timers), step.state
+    def run(
+        self,
+        state: MatchState,
+        events: Iterable[DueEvent],
+        key: Any,
+        until: int,
+        visit: Visit,
+        found: list[Emitted],
+    ) -> MatchState:
+        """The state after events of a key, and after time has passed up to ``until``. What goes out
+        is added to ``found``."""
+        automaton, clock = self.automaton, visit.timers.current_processing_time
+        idle, due = is_idle(state), automaton.next_due(state)
+        for time, record, value, kind in events:
+            if due is not None and due <= time:
+                state = self._passed(state, key, record, time, visit, found)
+                idle, due = is_idle(state), automaton.next_due(state)
+            if idle and not kind.begins:
+                continue
+            try:
+                step = automaton.process(state, value, time, clock, kind.known)
+                out = self.told(step, time, visit) if step.matches else ()
+            except Exception as failure:
+                found.append(Emitted(time, key, record, visit.failed(value, failure, time)))
+                continue
+            if step.state is not state:
+                state = step.state
+                idle, due = is_idle(state), automaton.next_due(state)
+            if out:
+                found.append(Emitted(time, key, record, out))
+        return self._passed(state, key, -1, until, visit, found)
 
-    def met(
-        self, state: MatchState, value: Any, known: Known, time: int, timers: Any
-    ) -> tuple[list[Any], MatchState]:
-        """An event has come: what goes out, and the state."""
-        step = self.automaton.process(state, value, time, timers.current_processing_time, known)
-        return self.told(step, time, timers), step.state
+    def _passed(
+        self,
+        state: MatchState,
+        key: Any,
+        record: int,
+        until: int,
+        visit: Visit,
+        found: list[Emitted],
+    ) -> MatchState:
+        """The state after time has passed: what is over ends, one time after the other."""
+        while (due := self.automaton.next_due(state)) is not None and due <= until:
+            before = state
+            try:
+                step = self.automaton.advance(state, due)
+                state = step.state
+                out = self.told(step, due, visit)
+            except Exception as failure:
+                out = visit.failed(None, failure, due)
+            if out:
+                found.append(Emitted(due, key, record, out))
+            if state is before:
+                break
+        return state
 
     def set_timers(self, before: MatchState, after: MatchState, timers: Any) -> None:
         """Have timers fire when partial matches are over that have begun since."""
@@ -77,12 +123,13 @@ class Search:
         else:
             timers.register_processing_time_timer(time)
 
-    def told(self, step: Step, time: int, timers: Any) -> list[Any]:
+    def told(self, step: Step, time: int, visit: Visit) -> list[Any]:
         """What the user's function makes of matches and of those that are over."""
         out: list[Any] = []
         if not (step.matches or step.timed_out):
             return out
-        clock = timers.current_processing_time
+        visit.at(time)
+        clock = visit.timers.current_processing_time
         for match in step.matches:
             context = _Context(out, time if self._event_time else None, clock)
             take(out, self._function.process_match(self._made(_owned(match)), context) or ())

@@ -29,17 +29,6 @@ class WaitingEvents:
         self._held = runtime_context.get_map_state(MapStateDescriptor("waiting"))
         self._dropped = runtime_context.get_metrics_group().counter("numLateRecordsDropped")
 
-    def is_late(self, ctx: Any) -> bool:
-        """Whether the watermark has passed the event at hand."""
-        timestamp = ctx.timestamp()
-        if timestamp is None:
-            raise ProgramError(
-                "The events of a pattern in event time need timestamps: call "
-                "assign_timestamps_and_watermarks on the stream, or in_processing_time() on the "
-                "pattern stream."
-            )
-        return bool(timestamp <= ctx.timer_service().current_watermark())
-
     def refused(self, value: Any) -> list[Any]:
         """What goes out of an event that is late: it itself if there is a side output for it."""
         if self._late is not None:
@@ -61,12 +50,6 @@ class WaitingEvents:
             self._held.remove(at)
         return events
 
-    def wait_again(self, fired: int, events: list[Any], timers: Any) -> None:
-        """Have events that were taken come once more, with another timer of the same time."""
-        if events:
-            self._held.put(self._waited_for(fired), events)
-            self._set_timer(fired, timers)
-
     def _waited_for(self, fired: int) -> int:
         return fired if self._event_time else fired - 1
 
@@ -75,6 +58,15 @@ class WaitingEvents:
             timers.register_event_time_timer(time)
         else:
             timers.register_processing_time_timer(time)
+
+
+def needs_timestamps() -> ProgramError:
+    """The error for events without timestamps."""
+    return ProgramError(
+        "The events of a pattern in event time need timestamps: call "
+        "assign_timestamps_and_watermarks on the stream, or in_processing_time() on the "
+        "pattern stream."
+    )
 
 
 def sort_key(comparator: Callable[..., Any]) -> Callable[[Any], Any]:

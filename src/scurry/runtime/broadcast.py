@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from scurry.common.copies import own
 from scurry.common.errors import ProgramError
@@ -20,6 +21,7 @@ from scurry.functions.contexts import TimerService
 from scurry.functions.output_tag import OutputTag
 from scurry.runtime.batch import Batch, Longs
 from scurry.runtime.keyed import KeyedFunctionOperator
+from scurry.runtime.keyed_batches import BatchedCalls
 from scurry.runtime.keyed_context import KeyedContext, KeyedTimerService
 from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
 from scurry.runtime.operator import Clock, by_port
@@ -232,9 +234,24 @@ class KeyedBroadcastProcessOperator(KeyedFunctionOperator):
         if batch.keys is None:
             batch = batch.alias()
             batch.keys = [None] * batch.size
+        if self._batches is not None:
+            self._process_batches(self._batches, batch, ports)
+            return
         self._run(
             batch, by_port(ports, self._function.process_element, self.process_broadcast_element)
         )
+
+    def _process_batches(self, batches: BatchedCalls, batch: Batch, ports: Longs) -> None:
+        """Give the function the records between two of the broadcast stream as batches."""
+        begin = 0
+        for at in [*np.flatnonzero(ports).tolist(), batch.size]:
+            if begin < at:
+                batches.process(batch.take(np.arange(begin, at)))
+            if at < batch.size:
+                if batch.wm is not None:
+                    self.advance(int(batch.wm[at]))
+                self._run(batch.take(np.array([at])), [self.process_broadcast_element])
+            begin = at + 1
 
     def process_broadcast_element(self, value: Any, context: Any) -> Any:
         """Hand an element of the broadcast stream to the function."""

@@ -21,11 +21,11 @@ from scurry.functions.transforms import ReduceFunction
 from scurry.runtime.batch import MAX_WATERMARK, NO_TIMESTAMP, Batch, Longs, origins
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.failures import explained
+from scurry.runtime.keyed_batches import BatchedCalls, BatchedFunction
 from scurry.runtime.keyed_context import KeyedContext, KeyedTimerService, state_clock
 from scurry.runtime.keyed_state import KeyedRuntimeContext, store_of
 from scurry.runtime.operator import Clock, Operator, by_port
 from scurry.runtime.poison import PoisonGuard, flat_map_guarded
-from scurry.runtime.screening import BatchScreen
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.task_context import TaskContext
 from scurry.runtime.timers import TimerQueue
@@ -61,6 +61,12 @@ class KeyedFunctionOperator(Operator):
         self._on_timer: Call = self._function.on_timer
         if self.spec.dead_letters:
             self._on_timer = self._guarded(self._function.on_timer, timer=True)
+        #: gives the function whole batches, if it is of that kind
+        self._batches: BatchedCalls | None = None
+        if isinstance(self._function, BatchedFunction):
+            self._batches = BatchedCalls(
+                self, self._function, self._scope, self._context, self._clock, self._timers
+            )
         self.start_function(self._function, self._state)
 
     def _make_context(self) -> KeyedContext:
@@ -72,7 +78,9 @@ class KeyedFunctionOperator(Operator):
         self._clock.watermark = watermark
         self._timers.event.begin()
         self._timers.processing.begin()
-        if self._timers.processing.next_due <= self._clock.now:
+        if self._batches is not None:
+            self._batches.fire_by_clock(self._clock.now)
+        elif self._timers.processing.next_due <= self._clock.now:
             output = self._context.collect(Emissions())
             self._fire(self._timers.processing, self._clock.now, output)
             self._flush(output, None)
@@ -184,6 +192,9 @@ class KeyedFunctionOperator(Operator):
         clock = self._clock
         if watermark <= clock.watermark:
             return
+        if self._batches is not None:
+            self._advance_batches(self._batches, watermark)
+            return
         output = self._context.collect(Emissions())
         if self._timers.event.next_due <= watermark:
             self._fire(self._timers.event, watermark, output)
@@ -192,6 +203,13 @@ class KeyedFunctionOperator(Operator):
             clock.now = MAX_WATERMARK
             self._fire(self._timers.processing, MAX_WATERMARK - 1, output)
         self._flush(output, None)
+
+    def _advance_batches(self, batches: BatchedCalls, watermark: int) -> None:
+        batches.advance(watermark)
+        self._clock.watermark = watermark
+        if self.spec.batch and watermark == MAX_WATERMARK:
+            self._clock.now = MAX_WATERMARK
+            batches.fire_by_clock(MAX_WATERMARK - 1)
 
     def _fire(self, timers: TimerQueue, until: int, output: Emissions) -> None:
         """Call ``on_timer`` for all that is due, also for what these calls register."""
@@ -239,9 +257,10 @@ class KeyedProcessOperator(KeyedFunctionOperator):
     _function: KeyedProcessFunction
 
     def process(self, batch: Batch, port: int = 0) -> None:
-        if isinstance(self._function, BatchScreen):
-            batch = self._function.screened(batch, self._clock.watermark)
-        self._run(batch, [self._function.process_element] * batch.size)
+        if self._batches is not None:
+            self._batches.process(batch)
+        else:
+            self._run(batch, [self._function.process_element] * batch.size)
 
 
 class KeyedCoProcessOperator(KeyedFunctionOperator):

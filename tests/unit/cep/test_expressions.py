@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import pytest
 from tests.unit.cep.test_pattern_streams import RUNS
 
+from scurry.automaton.automaton import Automaton
 from scurry.automaton.pattern import Pattern
 from scurry.cep import CEP, AfterMatchSkipStrategy, MalformedPatternError, first, last
-from scurry.cep.matching import MatchFunction
 from scurry.common import Duration, Row, Types, WatermarkStrategy
 from scurry.common.errors import FunctionError, ProgramError
 from scurry.datastream import OutputTag, StreamExecutionEnvironment
@@ -200,21 +200,62 @@ def test_functions_of_the_program() -> None:
     assert [one["e"] for one in found(pattern, stream())] == [[12], [30], [40]]
 
 
+SELECTIVE: dict[str, tuple[Pattern, list[int]]] = {
+    # what may begin a match, or continue one, of any key
+    "relaxed": (
+        Pattern.begin("a").where("price > 80").followed_by("b").where("kind = 'y'"),
+        [85, 90],
+    ),
+    # what may begin one, and whatever comes next
+    "strict": (Pattern.begin("a").where("price = 11").next("b").where("kind = 'y'"), [11, 12]),
+    # from what may begin one on, as the condition of b is not of the event alone
+    "loop": (
+        Pattern.begin("a")
+        .where("price = 12")
+        .next("b")
+        .where("price > LAST(b.price, 1)")
+        .one_or_more()
+        .consecutive(),
+        [12, 30],
+    ),
+}
+
+
 @pytest.mark.parametrize("type_info", [READING, None])
-def test_no_call_for_events_that_change_nothing(
-    monkeypatch: pytest.MonkeyPatch, type_info: Any
+@pytest.mark.parametrize("name", SELECTIVE)
+def test_no_call_for_events_that_can_start_or_continue_nothing(
+    monkeypatch: pytest.MonkeyPatch, name: str, type_info: Any
 ) -> None:
     seen: list[Any] = []
-    process = MatchFunction.process_element
+    process = Automaton.process
 
-    def noted(self: Any, value: Any, ctx: Any) -> Any:
+    def noted(self: Any, state: Any, value: Any, *more: Any) -> Any:
         seen.append(value.price)
-        return process(self, value, ctx)
+        return process(self, state, value, *more)
 
-    monkeypatch.setattr(MatchFunction, "process_element", noted)
-    pattern = Pattern.begin("a").where("price > 80").followed_by("b").where("kind = 'y'")
+    monkeypatch.setattr(Automaton, "process", noted)
+    pattern, expected = SELECTIVE[name]
     assert found(pattern, stream(type_info=type_info)) == []
-    assert sorted(seen) == [11, 85, 90]
+    assert sorted(seen) == expected
+
+
+def test_a_field_that_no_dict_has_is_told_of() -> None:
+    pattern = Pattern.begin("a").where("pirce > 5").followed_by("b").where("LAST(a.cost) > 3")
+    with pytest.warns(RuntimeWarning, match=r"reads the field pirce, which none.*mean price\?"):
+        assert found(pattern, stream(as_dict)) == []
+
+
+def test_a_field_of_earlier_events_that_no_dict_has_is_told_of() -> None:
+    pattern = Pattern.begin("a").where("price > 5").next("b").where("LAST(a.cost) > 3")
+    with pytest.warns(RuntimeWarning, match=r"the field cost.* It has key, price, at, kind\."):
+        assert found(pattern, stream(as_dict)) == []
+
+
+def test_fields_that_some_dicts_have_are_not_told_of() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    events = env.from_collection([{"kind": "x"}, {"price": 3, "kind": "x"}])
+    chosen = CEP.pattern(events, Pattern.begin("p").where("price > 2")).in_processing_time()
+    assert list(collect_local(chosen.select(lambda match: match["p"][0]["price"]))) == [3]
 
 
 def test_late_events_are_told_of_even_if_they_would_change_nothing() -> None:
