@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -38,11 +39,11 @@ def shown(value: Any) -> Any:
     return round((value - ZERO).total_seconds() * 1000) if isinstance(value, datetime) else value
 
 
-def watermark(columns: Any, context: Any) -> Any:
-    return pa.array([shown(at) - DELAY for at in columns.column(2).to_pylist()], TIME)
+def watermark(columns: Any, context: Any, delay: int = DELAY) -> Any:
+    return pa.array([shown(at) - delay for at in columns.column(2).to_pylist()], TIME)
 
 
-def timed(rows: list[Any], name: str, kinds: list[str] | None = None) -> Node:
+def timed(rows: list[Any], name: str, kinds: list[str] | None = None, late: int = DELAY) -> Node:
     changes = [
         (kind, key, n, ZERO + timedelta(milliseconds=at))
         for kind, (key, n, at) in zip(kinds or ["+I"] * len(rows), rows, strict=True)
@@ -53,7 +54,7 @@ def timed(rows: list[Any], name: str, kinds: list[str] | None = None) -> Node:
         columns=SCHEMA,
         mode=ChangelogMode.UPSERT if kinds else ChangelogMode.INSERT_ONLY,
         rowtime=2,
-        watermark=watermark,
+        watermark=partial(watermark, delay=late),
     )
 
 
@@ -131,6 +132,34 @@ def test_interval_joins(
 
     sent = changes_of(node, cut, crash, rescale=rescale, parallelism=2)
     assert Counter(tuple(map(shown, row)) for _, *row in sent) == joined(left, right, kind, match)
+
+
+@given(rows, rows, st.integers(-8, 8), st.integers(0, 9), cuts, troubles)
+def test_late_rows_meet_what_is_still_kept(
+    left: list[Any],
+    right: list[Any],
+    lower: int,
+    width: int,
+    cut: list[int],
+    crash: list[int],
+) -> None:
+    """Pairs that are found on columns are those of the outer join, which goes row by row."""
+
+    def pairs(kind: str) -> list[Any]:
+        node = TimeIntervalJoin(
+            name="join",
+            uid="join",
+            inputs=(keyed(timed(left, "left", late=3), 0), keyed(timed(right, "right", late=3), 0)),
+            columns=BOTH,
+            kind=kind,
+            lower=lower,
+            upper=lower + width,
+            left_time=2,
+            right_time=2,
+        )
+        return [row for row in changes_of(node, cut, crash) if row[-1] is not None]
+
+    assert pairs("inner") == pairs("left")
 
 
 @pytest.mark.parametrize("left_join", [False, True])

@@ -20,6 +20,7 @@ from scurry.runtime.relational.correlate import CorrelateOperator
 from scurry.runtime.relational.final_rows import FinalRowsOperator
 from scurry.runtime.relational.first_rows import EarliestRowOperator, FirstRowOperator
 from scurry.runtime.relational.group_aggregate import GroupAggregateOperator
+from scurry.runtime.relational.interval_pairs import IntervalPairsOperator
 from scurry.runtime.relational.join import JoinOperator
 from scurry.runtime.relational.last_rows import ChangelogNormalizeOperator
 from scurry.runtime.relational.local_aggregate import LocalAggregateOperator
@@ -43,8 +44,9 @@ from scurry.runtime.relational.time_interval_join import TimeIntervalJoinOperato
 from scurry.runtime.relational.top_rows import TopRowsOperator
 from scurry.runtime.relational.watermarks import WatermarkOperator
 from scurry.runtime.relational.window_aggregate import WindowAggregateOperator
+from scurry.runtime.relational.window_join import WindowJoinOperator
 from scurry.runtime.relational.window_partials import combinable
-from scurry.runtime.relational.window_rows import WindowJoinOperator, WindowRankOperator
+from scurry.runtime.relational.window_rows import WindowRankOperator
 from scurry.runtime.relational.window_table import WindowTableOperator
 
 Arguments = Callable[[Any], tuple[Any, ...]]
@@ -99,10 +101,6 @@ _OPERATORS: dict[type[nodes.Relational], tuple[type[Operator], Arguments]] = {
     ),
     nodes.Match: (MatchOperator, _keyed("match", "time", "order")),
     nodes.TemporalSort: (TemporalSortOperator, _keyed("time", "order")),
-    nodes.TimeIntervalJoin: (
-        TimeIntervalJoinOperator,
-        _keyed("kind", "lower", "upper", "left_time", "right_time", "condition"),
-    ),
     nodes.TemporalJoin: (
         TemporalJoinOperator,
         _keyed("left", "left_time", "right_time", "condition"),
@@ -144,6 +142,10 @@ def relational_operator(node: Node) -> tuple[type[Operator], Arguments] | None:
         kept = _session_rows(node)
         made = SessionAggregateOperator if kept else SessionPartialsOperator
         return made, _keyed("calls", "time", "gap", "properties")
+    if isinstance(node, nodes.TimeIntervalJoin):
+        # rows that are sent beside nulls are sent when their time has passed, one after the other
+        pairs = IntervalPairsOperator if node.kind == "inner" else TimeIntervalJoinOperator
+        return pairs, _keyed("kind", "lower", "upper", "left_time", "right_time", "condition")
     return _OPERATORS.get(type(node)) if isinstance(node, nodes.Relational) else None
 
 

@@ -97,9 +97,11 @@ def _flattened(
         whole = Expression(inner)
         yield whole.alias(*expression.names) if expression.names else whole
         return
-    names = expression.names or tuple(
-        f"{inner}${one}" if isinstance(inner, ast.Name) else one for one in data_type.field_names()
-    )
+    names = expression.names
+    if not names:
+        # the select list names them, by their paths or positions
+        yield from (Expression(inner).get(field) for field in data_type.field_names())
+        return
     if len(names) != len(data_type):
         raise ProgramError(
             f"{expression} gives {len(data_type)} columns, {data_type.field_names()}, and is given "

@@ -47,13 +47,20 @@ def _bare(node: ast.Expression) -> bool:
 def _own_name(node: ast.Expression, inner: Sequence[ast.Node]) -> str | None:
     if node in inner:
         return f"EXPR${inner.index(node)}"
-    if isinstance(node, ast.Cast) and isinstance(node.operand, ast.Name):
-        return f"{node.operand}-{node.type}"
+    if isinstance(node, ast.Cast) and isinstance(node.operand, ast.Name) and not node.safe:
+        return f"{node.operand}-{_type_text(node.type)}"
     if isinstance(node, ast.FieldAccess):
         outer = str(node.operand) if isinstance(node.operand, ast.Name) else None
         outer = outer or _own_name(node.operand, inner)
         return None if outer is None else f"{outer}${node.field.name}"
     return None
+
+
+def _type_text(given: object) -> str:
+    if not isinstance(given, ast.NamedType):
+        return str(given)
+    numbers = ", ".join(map(str, given.parameters))
+    return f"{given.name}({numbers})" if numbers else given.name
 
 
 def _aggregates(node: ast.Node, find_function: FindFunction) -> Iterator[ast.Node]:

@@ -69,7 +69,7 @@ class TimeMethods(ExpressionCore):
     @property
     def to_time(self) -> Expression:
         """The time of a text ``HH:mm:ss``."""
-        return self._cast_to("TIME")
+        return self._cast_to("TIME", 0)
 
     @property
     def to_timestamp(self) -> Expression:

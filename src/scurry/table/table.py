@@ -159,16 +159,14 @@ class Table:
 
     def add_columns(self, *fields: Expression) -> Table:
         """The columns, and more of them behind; their names must be new."""
-        items = [*self._all_items(), *self._items(fields)]
+        items = self._items([*map(col, self.row_type.field_names()), *fields])
         self._check_unique("add_columns", items)
         return self._selecting(items)
 
     def add_or_replace_columns(self, *fields: Expression) -> Table:
         """The columns, and more of them; one of a known name takes the place of the old one."""
-        items = {name: item for item in self._all_items() for name in names_in(item)}
-        for item in self._items(fields):
-            for name in names_in(item):
-                items[name] = item
+        known = [*map(col, self.row_type.field_names()), *fields]
+        items = {name: item for item in self._items(known) for name in names_in(item)}
         return self._selecting(list(items.values()))
 
     def rename_columns(self, *fields: Expression) -> Table:
@@ -446,9 +444,6 @@ class Table:
         item = ast.SelectItem(node, ast.Identifier("x"), span=here())
         query = ast.Query(ast.Select((item,), self.reference(), span=here()), span=here())
         return self._environment.bind(query).columns[0].type
-
-    def _all_items(self) -> list[ast.SelectItem]:
-        return [select_item(col(name)) for name in self.row_type.field_names()]
 
     def _selecting(self, items: Sequence[ast.SelectItem]) -> Table:
         if not items:

@@ -156,6 +156,21 @@ class RowTable:
                 places = run.first(once[mine], self._keys)
                 if len(places):
                     pieces.append((shard, run, places))
+        return self._gathered(pieces)
+
+    def every(self) -> FoundRows:
+        """All rows that there are."""
+        pieces: list[tuple[Shard, Run, Longs]] = []
+        for shard in self._shards:
+            for run in self._load(shard):
+                places = np.flatnonzero(run.alive)
+                if self._retention:
+                    places = places[~self._expired(run)[places]]
+                if len(places):
+                    pieces.append((shard, run, places))
+        return self._gathered(pieces)
+
+    def _gathered(self, pieces: list[tuple[Shard, Run, Longs]]) -> FoundRows:
         if not pieces:
             none = np.zeros(0, dtype=np.uint64), np.zeros((self._numbers, 0), dtype=np.int64)
             return FoundRows([pa.array([], kind) for kind in self._schema.types], *none, [])

@@ -97,7 +97,7 @@ class JoinOperator(KeyedRelationalOperator):
 
     def process_ports(self, batch: Batch, ports: Longs) -> None:
         arrivals = [self._arrivals(batch, ports, port) for port in (0, 1)]
-        asked = _distinct(np.concatenate([one.hashes[~one.alone] for one in arrivals]))
+        asked = distinct(np.concatenate([one.hashes[~one.alone] for one in arrivals]))
         sent: list[Output] = []
         parts = passes(self._tables, asked)
         for part in parts:
@@ -169,20 +169,20 @@ class JoinOperator(KeyedRelationalOperator):
     def _find(self, arrivals: Sequence[Arrivals]) -> list[FoundRows]:
         """The rows of both sides that matter for ``arrivals``: those that can be partners of the
         other side's records, or go. Where it matters only whether there are any, one is enough."""
-        comes = [_distinct(one.hashes[~one.alone]) for one in arrivals]
-        goes = [_distinct(one.hashes[one.goes & ~one.alone]) for one in arrivals]
+        comes = [distinct(one.hashes[~one.alone]) for one in arrivals]
+        goes = [distinct(one.hashes[one.goes & ~one.alone]) for one in arrivals]
         if self.retention_ms:
             goes = comes
         one_sided = self._kind in (SEMI, ANTI) and not self._counted
         found: list[FoundRows] = []
         for port in (1, 0):
-            asked, once = _distinct(np.concatenate([comes[1 - port], goes[port]])), None
+            asked, once = distinct(np.concatenate([comes[1 - port], goes[port]])), None
             if one_sided and port == 1:
                 asked, once = goes[1], _without(np.concatenate(comes), goes[1])
             elif one_sided and self._sure:
                 # where there are right rows that stay no left row turns
                 steady = _without(found[0].hashes, goes[1])
-                asked = _distinct(np.concatenate([_without(comes[1], steady), goes[0]]))
+                asked = distinct(np.concatenate([_without(comes[1], steady), goes[0]]))
             elif self._watches(1 - port):
                 once = _without(comes[port], asked)
             found.append(self._tables[port].find(asked, once))
@@ -253,7 +253,7 @@ def _told_apart(inputs: Sequence[pa.Schema], keys: Sequence[Sequence[int]]) -> b
     return whole and len(keys[0]) == 1
 
 
-def _distinct(hashes: Hashes) -> Hashes:
+def distinct(hashes: Hashes) -> Hashes:
     """The hashes that there are, sorted; NumPy's own way hashes them first, which takes longer."""
     hashes = np.sort(hashes)
     return hashes[np.append(True, hashes[1:] != hashes[:-1])] if len(hashes) else hashes
@@ -261,7 +261,7 @@ def _distinct(hashes: Hashes) -> Hashes:
 
 def _without(hashes: Hashes, others: Hashes) -> Hashes:
     """The distinct hashes that are none of ``others``, which are sorted too."""
-    hashes = _distinct(hashes)
+    hashes = distinct(hashes)
     if not len(others):
         return hashes
     near = others[np.minimum(others.searchsorted(hashes), len(others) - 1)]

@@ -9,6 +9,7 @@ watermark had reached their time before they came, are dropped and counted.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from scurry.runtime.columnar.row_codec import RowCodec
 from scurry.runtime.columnar.row_sets import RowSet, RowSets
 from scurry.runtime.keyed_state import store_of
 from scurry.runtime.relational.keyed import KeyedRelationalOperator
-from scurry.runtime.relational.relation import milliseconds
+from scurry.runtime.relational.relation import RelationalOperator, milliseconds
 from scurry.runtime.task_context import TaskContext
 from scurry.runtime.timers import EVENT, timer_queue
 
@@ -116,19 +117,22 @@ class WaitingOperator(KeyedRelationalOperator):
 
     def send_timed(self, columns: list[pa.Array], times: Longs) -> None:
         """Send rows, each at its time; they are in the order of their times."""
-        made = pa.RecordBatch.from_arrays(columns, schema=self.columns)
-        ticks = np.full(len(times), TIMER_TICK, dtype=np.int64)
-        self.emit(
-            Batch(
-                None,
-                columns=made,
-                codec=self.codec,
-                ts=times,
-                wm=times - 1,
-                pos=times,
-                tick=ticks,
-            )
-        )
+        self.emit(rows_at_times(self, columns, times))
+
+
+def rows_at_times(operator: RelationalOperator, columns: Sequence[pa.Array], times: Longs) -> Batch:
+    """Rows of what an operator sends, each at its time; they are in the order of their times."""
+    made = pa.RecordBatch.from_arrays(list(columns), schema=operator.columns)
+    ticks = np.full(len(times), TIMER_TICK, dtype=np.int64)
+    return Batch(
+        None,
+        columns=made,
+        codec=operator.codec,
+        ts=times,
+        wm=times - 1,
+        pos=times,
+        tick=ticks,
+    )
 
 
 def due_rows(held: RowSet, until: int) -> list[DueRow]:
