@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 from scurry.common.errors import StateError
 from scurry.runtime.channels import sender_of, slot_of
 from scurry.runtime.checkpointed import OPERATOR_STATES
-from scurry.runtime.columnar.row_table import RowTable
+from scurry.runtime.columnar.row_table import TABLES_OF_ROWS, RowTable
 from scurry.runtime.event_time import redistribute_cells
 from scurry.runtime.input_gate import InputGate
 from scurry.runtime.interval_join import LEFT, RIGHT
 from scurry.runtime.keyed_state import OWN
-from scurry.runtime.relational.join import TABLES_OF_ROWS
 from scurry.runtime.relational.keyed import ROWS_OF_KEYS, VALUES_OF_KEYS
 from scurry.runtime.report import decode_report, encode_report
 from scurry.runtime.specs import JobSpec

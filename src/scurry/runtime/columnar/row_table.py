@@ -38,6 +38,8 @@ from scurry.state.journal import Change, in_groups
 from scurry.state.rescaling import Piece, Shares
 from scurry.state.slot_store import SlotStore
 
+#: How the names of such tables begin, behind the operator's uid.
+TABLES_OF_ROWS = "#runs"
 #: Rows in columns that take about as much memory as a decoded entry.
 _ROWS_OF_ENTRY = 16
 #: A commit merges at least so many rows, if so many are to be merged, and at most so many times as
@@ -81,6 +83,11 @@ class RowTable:
         self._now = now
         self._turn = 0
         self.forget()
+
+    @property
+    def numbered(self) -> bool:
+        """Whether rows have numbers."""
+        return self._numbers > 0
 
     def forget(self) -> None:
         """What is in memory is no longer what is stored."""

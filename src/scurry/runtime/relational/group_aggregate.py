@@ -16,6 +16,7 @@ With mini-batches only the net change of each group and batch is sent.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,10 +26,13 @@ import pyarrow.compute as pc
 from scurry.functions.aggregate_calls import AggregateCall
 from scurry.runtime.batch import Batch, Longs
 from scurry.runtime.columnar.batch_keys import BatchKeys, batch_keys
+from scurry.runtime.columnar.row_table import TABLES_OF_ROWS, RowTable
+from scurry.runtime.keyed_state import store_of
 from scurry.runtime.kinds import Kinds
 from scurry.runtime.relational.aggregates.accumulators import Accumulator, Scanned
 from scurry.runtime.relational.aggregates.choose import accumulator_of
 from scurry.runtime.relational.aggregates.counted_values import Distinct, ExtremeOfCounted
+from scurry.runtime.relational.aggregates.seen_values import SeenValues
 from scurry.runtime.relational.aggregates.segments import Mask, Segments, stable_order
 from scurry.runtime.relational.keyed import KeyedRelationalOperator
 from scurry.runtime.relational.relation import (
@@ -78,13 +82,18 @@ class GroupAggregateOperator(KeyedRelationalOperator):
     def layout_parameters(cls, *arguments: Any) -> dict[str, str]:
         calls, retracting = arguments[:2]
         said = ", ".join(call.title for call in calls)
-        return {"aggregates": said, "rows can go": str(retracting).lower()}
+        found = {"aggregates": said, "rows can go": str(retracting).lower()}
+        if any(call.distinct for call in calls) and not retracting:
+            found["distinct values"] = "columns"
+        return found
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
         schema = self.inputs[0]
         self._accumulators: list[Accumulator] = [
-            accumulator_of(call, schema, self._retracting, number, self.rows_of_keys)
+            accumulator_of(
+                call, schema, self._retracting, number, self.rows_of_keys, self._seen_values
+            )
             for number, call in enumerate(self._calls)
         ]
         fields: dict[str, Any] = {_ROWS: np.int64} if self._retracting else {}
@@ -94,6 +103,20 @@ class GroupAggregateOperator(KeyedRelationalOperator):
         for call in self._calls:
             if not call.built_in:
                 self.start_user_function(call.function)
+
+    def _seen_values(self, number: int, call: AggregateCall) -> SeenValues:
+        """The distinct values of the ``number``-th call."""
+        store = store_of(self.context)
+        name = f"{self.spec.uid}\x1f{TABLES_OF_ROWS} distinct{number}"
+        kept = self.retention_ms
+
+        def opened(schema: pa.Schema) -> RowTable:
+            made = partial(RowTable, name, store, schema, (), kept > 0, kept, self._now)
+            return store.part(name, made)
+
+        schema, keys = self.inputs[0], self.keys[0]
+        groups = store.max_parallelism
+        return SeenValues(schema, keys, call.arguments, groups, opened, self._now)
 
     def close(self) -> None:
         super().close()

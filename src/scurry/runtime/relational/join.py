@@ -21,7 +21,7 @@ from scurry.common.keys import stable_hash, stable_hash_int64
 from scurry.runtime.batch import Batch, Longs
 from scurry.runtime.columnar.equal_rows import small_order
 from scurry.runtime.columnar.row_runs import Hashes
-from scurry.runtime.columnar.row_table import FoundRows, RowTable, passes
+from scurry.runtime.columnar.row_table import TABLES_OF_ROWS, FoundRows, RowTable, passes
 from scurry.runtime.key_columns import key_column
 from scurry.runtime.keyed_state import store_of
 from scurry.runtime.kinds import Kinds
@@ -32,8 +32,6 @@ from scurry.runtime.relational.relation import take_all
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.task_context import TaskContext
 
-#: How the names of the tables of the two sides begin.
-TABLES_OF_ROWS = "#runs"
 _SIDES = "left", "right"
 
 

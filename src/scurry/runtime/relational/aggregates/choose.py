@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pyarrow as pa
 
@@ -42,6 +44,7 @@ from scurry.runtime.relational.aggregates.parts import (
     SumOfSquares,
     VarianceOfParts,
 )
+from scurry.runtime.relational.aggregates.seen_values import SeenValues
 
 _PLAIN: dict[str, type[Accumulator]] = {
     "COUNT": Count,
@@ -86,18 +89,24 @@ BUILT_IN = frozenset(
 
 
 def accumulator_of(
-    call: AggregateCall, schema: pa.Schema, retracting: bool, number: int, rows: OpenRows
+    call: AggregateCall,
+    schema: pa.Schema,
+    retracting: bool,
+    number: int,
+    rows: OpenRows,
+    seen: Callable[[int, AggregateCall], SeenValues] | None = None,
 ) -> Accumulator:
     """What computes ``call`` over rows of ``schema``, the ``number``-th of its operator; ``rows``
-    opens a table of rows."""
+    opens a table of rows, ``seen`` one of distinct values, if the operator has such."""
     kinds = [schema.field(index).type for index in call.arguments]
     if not call.distinct:
         return _of_all(call, kinds, retracting, number, rows)
     inner = replace(call, distinct=False)
     if call.function in ("MIN", "MAX"):
         return _of_all(inner, kinds, retracting, number, rows)
-    seen = _of_all(inner, kinds, retracting, number, rows)
-    return Distinct(call, kinds, seen, rows(f"distinct{number}"), retracting)
+    every = _of_all(inner, kinds, retracting, number, rows)
+    opened = None if seen is None else partial(seen, number, call)
+    return Distinct(call, kinds, every, rows(f"distinct{number}"), retracting, opened)
 
 
 def _of_all(

@@ -17,6 +17,7 @@ from scurry.runtime.columnar.plain_values import number_type
 from scurry.runtime.columnar.row_codec import RowCodec
 from scurry.runtime.columnar.row_sets import RowSet
 from scurry.runtime.relational.aggregates.accumulators import Accumulator, Held, Scanned
+from scurry.runtime.relational.aggregates.seen_values import SeenValues
 from scurry.runtime.relational.aggregates.segments import Mask, Segments
 
 
@@ -102,12 +103,14 @@ class Distinct(Accumulator):
         inner: Accumulator,
         sets: Rows,
         retracting: bool,
+        seen: Callable[[], SeenValues] | None = None,
     ) -> None:
         super().__init__(call, kinds)
         self._inner = inner
         # nested values cannot be numbered
         self._counts = retracting or any(map(pa.types.is_nested, kinds))
         self.values = CountedValues(call, kinds, sets)
+        self._seen = None if seen is None or self._counts else seen()
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -120,6 +123,10 @@ class Distinct(Accumulator):
     def _firsts(self, rows: Segments, counted: Mask | None) -> Mask:
         """Where no row goes: the rows whose value the group has not had before."""
         first = first_of_equals(rows, self.call.arguments, counted)
+        if self._seen is not None:
+            fresh = np.zeros(rows.size, dtype=bool)
+            fresh[first[self._seen.unseen(rows, first)]] = True
+            return fresh
         arguments = [rows.column(index).take(pa.array(first)) for index in self.call.arguments]
         groups = rows.groups[rows.segment[first]]
         distinct = _distinct(rows)

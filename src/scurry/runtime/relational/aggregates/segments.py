@@ -6,6 +6,7 @@ value starts with what the group held before, and has a value after each row.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,13 @@ class Segments:
         self.signs = signs
         self._source = columns
         self._columns: dict[int, pa.Array] = {}
+        self._known: dict[str, Array] = {}
+
+    def of_segments(self, what: str, compute: Callable[[], Array]) -> Array:
+        """Something that several aggregates need to know of each segment, computed once."""
+        if what not in self._known:
+            self._known[what] = compute()
+        return self._known[what]
 
     @property
     def last(self) -> Longs:
