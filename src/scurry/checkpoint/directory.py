@@ -33,7 +33,7 @@ from scurry.checkpoint.claims import Standing, moved
 from scurry.checkpoint.epochs import Epoch, decode_epoch
 from scurry.checkpoint.layout import Home, Layout
 from scurry.checkpoint.lease import Holder, Lease, claim, holder_of
-from scurry.checkpoint.ledger import standing_of
+from scurry.checkpoint.ledger import Promises, standing_of
 from scurry.checkpoint.manifest import (
     Generation,
     Manifest,
@@ -48,6 +48,7 @@ from scurry.common.advice import WAYS_OUT
 from scurry.common.errors import ConfigurationError, StateError, cause_to_show
 from scurry.common.new_files import NumberedDirectory
 from scurry.common.options.checkpoints import LEASE_DURATION
+from scurry.common.options.execution import LIVE
 from scurry.common.own_directories import check_owner, own_directory
 from scurry.runtime.ingress import TaskPlan, decode_plan, encode_plan
 from scurry.runtime.specs import JobSpec
@@ -238,6 +239,9 @@ class JobDirectory:
                 shutil.rmtree(part, ignore_errors=True)
 
     def _last_plan(self, generation: Generation) -> int:
+        if generation.engine == LIVE:
+            last = self._last_own_commit(generation)
+            return generation.first - 1 if last is None else last
         place = self.home_of(generation).plans
         names = os.listdir(place) if place.exists() else []
         return max((int(name) for name in names if name.isdigit()), default=-1)
@@ -365,6 +369,28 @@ class JobDirectory:
         self.home.epoch(old).unlink(missing_ok=True)
         shutil.rmtree(self.home.plan(old), ignore_errors=True)
 
+    def write_promises(self, batch: int, prepared: Promises) -> None:
+        """Keep what sinks have prepared in micro-batch ``batch``, until they have committed it."""
+        self.write_promises_of(self.generation, batch, prepared)
+
+    def write_promises_of(self, generation: Generation, batch: int, prepared: Promises) -> None:
+        """The same for a generation that may not be in force yet."""
+        path = self.home_of(generation).promises(batch)
+        write_whole(path, msgspec.msgpack.encode(prepared))
+
+    def promises(self, batch: int) -> Promises:
+        """What sinks have prepared in the committed micro-batch ``batch`` and may not have
+        committed themselves."""
+        try:
+            content = self.home.promises(batch).read_bytes()
+        except FileNotFoundError:
+            return {}
+        return msgspec.msgpack.decode(content, type=Promises)
+
+    def drop_promises(self, batch: int) -> None:
+        """Sinks have committed what they prepared in micro-batch ``batch``."""
+        self.home.promises(batch).unlink(missing_ok=True)
+
     def write_epoch_of(self, generation: Generation, epoch: Epoch) -> None:
         """Write an epoch down for a generation that may not be in force yet."""
         write_whole(self.home_of(generation).epoch(epoch.batch), msgspec.json.encode(epoch))
@@ -375,14 +401,26 @@ class JobDirectory:
         return batch < first or self.home.spark_commit(batch - first).exists()
 
     def _last_commit(self, generation: Generation) -> int | None:
+        if generation.engine == LIVE:
+            return self._last_own_commit(generation)
         commits = self.home_of(generation).spark_commits
         if not commits.exists():
             return None
         numbers = [int(name) for name in os.listdir(commits) if name.isdigit()]
         return max(numbers) + generation.first if numbers else None
 
+    def _last_own_commit(self, generation: Generation) -> int | None:
+        """The last micro-batch where it is the epoch itself that commits one. (The epoch that a
+        generation begins with is of the one before.)"""
+        epochs = self.home_of(generation).epochs
+        names = (
+            (name.removesuffix(".json") for name in os.listdir(epochs)) if epochs.exists() else ()
+        )
+        numbers = [int(name) for name in names if name.isdigit()]
+        return max((number for number in numbers if number >= generation.first), default=None)
+
     def last_epoch(self) -> Epoch | None:
-        """The epoch of the last micro-batch that Spark committed, None for a new job."""
+        """The epoch of the last micro-batch that was committed, None for a new job."""
         last = self._last_commit(self.generation)
         if last is None:
             last = self.generation.first - 1
@@ -396,8 +434,8 @@ class JobDirectory:
         place = self.home_of(generation).epoch(batch)
         if not place.exists():
             raise StateError(
-                f"The checkpoint in {self.root} is damaged: Spark committed micro-batch "
-                f"{batch}, but {place.name} is missing from {place.parent}."
+                f"The checkpoint in {self.root} is damaged: micro-batch {batch} was "
+                f"committed, but {place.name} is missing from {place.parent}."
             )
         return _read_epoch(place)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from scurry.checkpoint.file_journal import StoredHead
 from scurry.common.errors import StateError
 from scurry.functions.history import Branch
 from scurry.runtime.report import OperatorReport
@@ -128,6 +129,9 @@ class Epoch(msgspec.Struct):
     inventory: Inventory = {}
     #: which batches came before, and this one: see :mod:`scurry.functions.history`
     history: list[Branch] = []
+    #: the journals of all slots, where these are files of the checkpoint; see
+    #: :mod:`scurry.checkpoint.file_journal`
+    journals: dict[str, StoredHead] = {}
 
 
 def decode_epoch(content: bytes) -> Epoch:
@@ -145,6 +149,7 @@ def decode_epoch(content: bytes) -> Epoch:
 def rescaled(epoch: Epoch, job: JobSpec) -> Epoch:
     """``epoch`` for a job of another parallelism, or with other stages."""
     made = decode_epoch(msgspec.json.encode(epoch))
+    made.journals = {}
     hosted = job.hosted
     made.operators.unite()
     made.operators.move(hosted)

@@ -10,6 +10,7 @@
     root/driver-7/plans/000000012/0   what task 0 of micro-batch 12 reads (one JSON line)
     root/driver-7/plans/000000012/_after.json   where the sources stand after it
     root/driver-7/epochs/12.json      where the job stands after micro-batch 12
+    root/driver-7/epochs/12.promises  what sinks prepared in it, until they have committed it
     root/runs/1-0/           the large tables of slot 0 of stage 1
     root/log/1-0/            large entries of its log, to which Spark's state refers
     root/waiting/            notes of workers that wait for a server
@@ -132,6 +133,10 @@ class Home:
     def epoch(self, batch: int) -> Path:
         """The epoch after micro-batch ``batch``."""
         return self.epochs / f"{batch}.json"
+
+    def promises(self, batch: int) -> Path:
+        """What sinks have prepared in micro-batch ``batch`` and have not committed yet."""
+        return self.epochs / f"{batch}.promises"
 
     def runs(self, stage: int, slot: int) -> Path:
         """The directory of the runs of a slot: its large tables."""

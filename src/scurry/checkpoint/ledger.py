@@ -17,6 +17,9 @@ from scurry.checkpoint.claims import Standing
 from scurry.checkpoint.epochs import Epoch
 from scurry.runtime.ingress import TaskPlan
 
+#: By the uid of a sink: the messages of its writers.
+Promises = dict[str, list[bytes]]
+
 
 class Ledger(Protocol):
     """Plans and epochs of one job, durable as soon as a call returns."""
@@ -43,6 +46,17 @@ class Ledger(Protocol):
 
     def drop_plans_after(self, batch: int) -> None:
         """Forget plans that cannot have been executed: those beyond the one after ``batch``."""
+
+    def write_promises(self, batch: int, prepared: Promises) -> None:
+        """Keep what sinks have prepared in micro-batch ``batch``. It counts with the epoch, which
+        is written after it."""
+
+    def promises(self, batch: int) -> Promises:
+        """What sinks have prepared in the committed micro-batch ``batch`` and may not have
+        committed themselves."""
+
+    def drop_promises(self, batch: int) -> None:
+        """Sinks have committed what they prepared in micro-batch ``batch``."""
 
     def outrun(self) -> bool:
         """Whether the previous driver has planned micro-batches, and perhaps committed them to

@@ -24,6 +24,7 @@ from scurry import __version__
 from scurry.checkpoint.whole_files import write_whole
 from scurry.common.errors import StateError
 from scurry.common.new_files import create_whole
+from scurry.common.options.execution import MICRO_BATCH
 from scurry.runtime.specs import JobSpec
 
 #: The version of all that is in a checkpoint. 4 had no leases; it is read, and written on as this.
@@ -79,13 +80,16 @@ class Generation(msgspec.Struct):
     driver: int = 0
     #: how many stages there are; -1 in manifests of earlier versions, which say it for all
     stages: int = -1
+    #: the engine that executes it
+    engine: str = MICRO_BATCH
 
     def fits(self, job: JobSpec) -> bool:
-        """Whether ``job`` has the parallelism of this generation, in all its parts, and as many
-        stages."""
+        """Whether ``job`` has the parallelism of this generation, in all its parts, as many stages,
+        and the same engine."""
         known = {**self.operators, **self.sources}
         degrees = {**job.degrees, **_tasks(job)}
         same = all(known.get(uid, degree) == degree for uid, degree in degrees.items())
+        same = same and self.engine == job.engine
         return (same and self.parallelism == job.parallelism) and self.stages == len(job.stages)
 
     def followed_by(self, job: JobSpec, number: int, first: int, driver: int = 0) -> Generation:
@@ -99,6 +103,7 @@ class Generation(msgspec.Struct):
             first,
             driver,
             len(job.stages),
+            job.engine,
         )
 
 

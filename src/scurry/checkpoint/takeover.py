@@ -38,6 +38,7 @@ def take_over(old: Home, new: Home, first: int, last: int | None) -> None:
     for epoch in old.epochs.glob("*.json"):
         if int(epoch.stem) <= committed:
             shutil.copyfile(epoch, new.epochs / epoch.name)
+    copy_if_there(old.promises(committed), new.promises(committed))
     for plan in old.plans.glob("[0-9]*"):
         if int(plan.name) <= committed + 1:
             shutil.copytree(plan, new.plans / plan.name)

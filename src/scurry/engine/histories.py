@@ -6,12 +6,13 @@ been truncated for nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import pickle
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from scurry.common.errors import OtherHistoryError
+from scurry.common.errors import OtherHistoryError, StateError
 from scurry.functions.fencing import Fence
 from scurry.functions.history import REFUSE, TRUNCATE, History, Mark
 from scurry.functions.sink import CommitterContext, Sink
@@ -40,11 +41,18 @@ class JobSink:
 
 
 def start_sinks(
-    sinks: Iterable[JobSink], checkpoint_id: str, history: History, checkpoint: str, lease: Fence
+    sinks: Iterable[JobSink],
+    checkpoint_id: str,
+    history: History,
+    checkpoint: str,
+    lease: Fence,
+    promised: Mapping[str, list[bytes]],
 ) -> None:
     """Start all sinks and deal with what they hold of other histories; ``checkpoint`` names the
-    checkpoint in messages. Afterwards no driver with an older lease can commit to them."""
+    checkpoint in messages. Afterwards no driver with an older lease can commit to them. What the
+    last committed micro-batch has ``promised`` is committed now, by sinks that have not done it."""
     sinks = list(sinks)
+    _check_promises(sinks, promised, checkpoint)
     strange: list[tuple[JobSink, Mark]] = []
     for each in sinks:
         each.sink.start(CommitterContext(each.uid, checkpoint_id, history, lease))
@@ -59,7 +67,21 @@ def start_sinks(
         else:
             each.sink.accept(history.common(mark))
     for each in sinks:
+        if each.uid in promised:
+            each.commit(history.last, [pickle.loads(message) for message in promised[each.uid]])
         each.sink.recover(history.last + 1)
+
+
+def _check_promises(
+    sinks: Iterable[JobSink], promised: Mapping[str, list[bytes]], checkpoint: str
+) -> None:
+    missing = promised.keys() - {each.uid for each in sinks}
+    if missing:
+        raise StateError(
+            f"The job ended before the sinks {', '.join(sorted(map(repr, missing)))} had written "
+            f"all that {checkpoint} counts as written, and this program has no such sinks. Run the "
+            "program that has them once more; it writes the rest, and can be stopped at once."
+        )
 
 
 def _check_choice(each: JobSink, mark: Mark, history: History, checkpoint: str) -> None:

@@ -78,6 +78,12 @@ def _tasks_of(
     ]
 
 
+def earliest_wish(reports: Sequence[Mapping[str, Any]]) -> int | None:
+    """When tasks wish for a micro-batch at the earliest, None if they do not."""
+    wishes = [report["wake"] for report in reports if report.get("wake") is not None]
+    return min(wishes, default=None)
+
+
 class BatchPlanner:
     """Plans the micro-batches of a job, one after the other, and knows where the job stands.
 
@@ -170,8 +176,12 @@ class BatchPlanner:
         """From the next micro-batch on, the input of all sources ends where it is."""
         self._draining = True
 
-    def next(self, batch: int, now: int | None = None) -> list[TaskPlan] | None:
-        """The tasks of micro-batch ``batch``, None if there is nothing to do yet.
+    def next(
+        self, batch: int, now: int | None = None, force: bool = False
+    ) -> list[TaskPlan] | None:
+        """The tasks of micro-batch ``batch``, None if there is nothing to do yet, unless ``force``
+        says that tasks are to run all the same. A micro-batch of several rounds is planned by
+        several calls.
 
         Processing time is the clock. It stands still while the clock makes up for a small step
         back, and follows a large one: a clock that was years ahead for a moment would otherwise
@@ -191,7 +201,7 @@ class BatchPlanner:
         now = clock if set_back else max(self._now, clock)
         # idle sources count from the clock as it was, so they are asked again once it is set back
         due = self._wake is not None and (self._wake <= now or set_back)
-        if not due and not ending and not any(read.ranges for read in reads.values()):
+        if not (due or ending or force or any(read.ranges for read in reads.values())):
             return None
         if set_back:
             _log.warning(
@@ -257,6 +267,13 @@ class BatchPlanner:
         """Take over what the cells of a source partition have become, as the ingress reports it."""
         self._partitions[source, partition].cells = cells
 
+    def refresh(self, tasks: Sequence[TaskPlan]) -> None:
+        """Have ``tasks``, which were planned before all others were over, begin with the cells that
+        those have left."""
+        for task in tasks:
+            for part in task.partitions:
+                part.cells = dict(self._partitions[part.source, part.partition].cells)
+
     def take_inventory(self, reports: Sequence[Mapping[str, Any]]) -> None:
         """Take over which states tasks have written to for the first time, and their sizes."""
         changed = [report for report in reports if report["sizes"] is not None]
@@ -285,13 +302,21 @@ class BatchPlanner:
 
     def take_wishes(self, reports: Sequence[Mapping[str, Any]]) -> None:
         """Take over the tasks' wishes for a micro-batch at a certain time, of which the earliest
-        counts, and give their warnings to the user, each once."""
+        counts, and give their warnings to the user."""
+        self.warn(reports)
+        self.wake_at(earliest_wish(reports))
+
+    def warn(self, reports: Sequence[Mapping[str, Any]]) -> None:
+        """Give the warnings of tasks to the user, each once."""
         for text in sorted({text for report in reports for text in report["warnings"]}):
             if text not in self._warned:
                 self._warned.add(text)
                 warnings.warn(text, RuntimeWarning, stacklevel=2)
-        wishes = [report["wake"] for report in reports if report.get("wake") is not None]
-        self._wake = min(wishes, default=None)
+
+    def wake_at(self, time: int | None) -> None:
+        """Something is to be planned at processing time ``time``, whether there is something to
+        read then or not; None if that is not needed."""
+        self._wake = time
 
     def remember_operators(self, report: OperatorReport) -> None:
         """Take over what the operator states of a task have become."""
@@ -330,10 +355,12 @@ class BatchPlanner:
             for name, value in enumerator.gauges().items()
         }
 
-    def committed(self) -> None:
-        """Tell the sources that the last planned micro-batch is durable."""
+    def committed(self, positions: Mapping[str, Any] | None = None) -> None:
+        """Tell the sources that everything before ``positions`` is durable, by default all that
+        was planned."""
+        reached = self._positions if positions is None else positions
         for uid, enumerator in self._enumerators.items():
-            enumerator.committed(self._positions[uid])
+            enumerator.committed(reached[uid])
 
     def close(self) -> None:
         """Close the enumerators of the sources. Called when the job has ended."""

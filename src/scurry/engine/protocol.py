@@ -101,13 +101,16 @@ class CommitProtocol:
         """Start the sinks, before anything is planned or executed; ``checkpoint`` names the
         checkpoint in messages. Raises if one of them holds what the checkpoint does not know, and
         :class:`Outrun` if the checkpoint has to be taken over again."""
-        history = self.planner.history
+        history, sinks = self.planner.history, self._sinks.values()
+        promised = self._ledger.promises(history.last)
         self._lease.check()
         try:
-            start_sinks(self._sinks.values(), checkpoint_id, history, checkpoint, self._lease)
+            start_sinks(sinks, checkpoint_id, history, checkpoint, self._lease, promised)
         finally:
             if self._ledger.outrun():
                 raise Outrun
+        if promised:
+            self._ledger.drop_promises(history.last)
         self._ledger.settle()
         if self.settled and self.planned >= 0:
             self.committed()

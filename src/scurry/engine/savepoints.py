@@ -88,6 +88,12 @@ class Savepoints:
         with self._lock:
             return bool(self._asked) and self._asked[0].wish.drain
 
+    @property
+    def stopping(self) -> bool:
+        """Whether the job has to end with the next savepoint, as it stands then."""
+        with self._lock:
+            return bool(self._asked) and self._asked[0].wish.stop and not self._asked[0].wish.drain
+
     def serve(self, at_end: bool = False) -> None:
         """Nothing is under way: freeze what is wanted. ``at_end`` says that nothing will be, either
         because the sources have ended or because the job was stopped."""

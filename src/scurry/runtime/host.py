@@ -34,6 +34,29 @@ from scurry.state.slot_store import SlotStore
 CHUNK_ROWS = 100_000
 
 
+class _Arrived:
+    """The envelopes of a micro-batch, or of a round, sorted by what they are for."""
+
+    def __init__(self, heads: Iterable[str]) -> None:
+        self.records: dict[str, list[Arrival]] = {uid: [] for uid in heads}
+        self.combined: dict[str, list[bytes]] = {uid: [] for uid in heads}
+        self.ends: dict[str, dict[str, Mark]] = {uid: {} for uid in heads}
+        self.tick = Tick()
+
+    def take(self, envelope: Envelope) -> None:
+        """Sort one more envelope in."""
+        if envelope.kind == DATA:
+            batch = decode_batch(envelope.payload)
+            arrival = (envelope.channel, envelope.seq, envelope.port, batch)
+            self.records[envelope.dest].append(arrival)
+        elif envelope.kind == COMBINED:
+            self.combined[envelope.dest].append(envelope.payload)
+        elif envelope.kind == WATERMARK:
+            self.ends[envelope.dest][envelope.channel] = mark_of(envelope)
+        elif envelope.kind == TICK:
+            self.tick = decode_tick(envelope.payload)
+
+
 class SlotHost:
     """Runs slot ``slot`` of stage ``stage`` of a job, with the slot's state in ``store``."""
 
@@ -68,27 +91,63 @@ class SlotHost:
         yield from self._context.report.clock.within(self._run(envelopes, journal))
 
     def _run(self, envelopes: Iterable[Envelope], journal: Journal) -> Iterator[Envelope]:
-        arrivals: dict[str, list[Arrival]] = {uid: [] for uid in self._heads}
-        combined: dict[str, list[bytes]] = {uid: [] for uid in self._heads}
-        ends: dict[str, dict[str, Mark]] = {uid: {} for uid in self._heads}
-        tick = Tick()
+        arrived = _Arrived(self._heads)
         for envelope in envelopes:
             if envelope.stage != self.stage:
                 yield envelope
-            elif envelope.kind == DATA:
-                batch = decode_batch(envelope.payload)
-                arrival = (envelope.channel, envelope.seq, envelope.port, batch)
-                arrivals[envelope.dest].append(arrival)
-            elif envelope.kind == COMBINED:
-                combined[envelope.dest].append(envelope.payload)
-            elif envelope.kind == WATERMARK:
-                ends[envelope.dest][envelope.channel] = mark_of(envelope)
-            elif envelope.kind == TICK:
-                tick = decode_tick(envelope.payload)
+            else:
+                arrived.take(envelope)
+        tick = arrived.tick
         began = time.perf_counter()
         self._begin(journal, tick)
+        yield from self._handle(arrived)
+        yield from self._ticks(tick)
+        yield from self._commit(journal, began)
+        if tick.final:
+            self.close()
+
+    def begin(self, journal: Journal, tick: Tick) -> None:
+        """Begin with the state of the last checkpoint. Called once, before the first
+        :meth:`round`; ``tick`` is the clock of that round."""
+        self._begin(journal, tick)
+
+    def round(self, envelopes: Iterable[Envelope], tick: Tick) -> Iterator[Envelope]:
+        """Run one of the rounds of a micro-batch, which :meth:`checkpoint` ends. ``envelopes`` are
+        all those of the round for this slot, in any order; what is yielded goes to later
+        stages."""
+        arrived = _Arrived(self._heads)
+        for envelope in envelopes:
+            arrived.take(envelope)
+        yield from self._context.report.clock.within(self._round(arrived, tick))
+
+    def _round(self, arrived: _Arrived, tick: Tick) -> Iterator[Envelope]:
+        began = time.perf_counter()
+        self._context.report.wake = None
+        self._enter(tick)
+        yield from self._handle(arrived)
+        self._context.report.spent(f"stage {self.stage}", time.perf_counter() - began)
+
+    def checkpoint(self, journal: Journal, final: bool) -> Iterator[Envelope]:
+        """End a micro-batch after its last round: what the driver has to know of it. When the
+        generator has ended, the slot's state is in the journal, and the next round may begin,
+        unless this was the ``final`` one."""
+        yield from self._context.report.clock.within(self._commit(journal, time.perf_counter()))
+        if final:
+            self.close()
+        else:
+            self.store.begin(journal)
+
+    @property
+    def wake(self) -> int | None:
+        """When the last round has wished for another one, None if it did not."""
+        return self._context.report.wake
+
+    def _handle(self, arrived: _Arrived) -> Iterator[Envelope]:
+        """Run the operators on what has arrived."""
         for uid in self._heads:
-            yield from self._run_operator(uid, arrivals.pop(uid), combined.pop(uid), ends[uid])
+            yield from self._run_operator(
+                uid, arrived.records.pop(uid), arrived.combined.pop(uid), arrived.ends[uid]
+            )
             fault_point("process")
         self.task.flush()
         for uid in self._heads:
@@ -97,9 +156,12 @@ class SlotHost:
                 reached = int(delayed(np.array([reached], dtype=np.int64), delay)[0])
             mark = Mark(reached, self._gates[uid].all_idle)
             yield from self.task.finish_channel(uid, mark)
-        yield from self.task.finish()
-        yield from self._ticks(tick)
+        self.task.finish()
         self._ask_for_timers()
+
+    def _commit(self, journal: Journal, began: float) -> Iterator[Envelope]:
+        """Have sinks prepare what they were given, and write the slot's state to ``journal``."""
+        yield from self.task.prepare()
         yield from self._snapshot()
         handled = time.perf_counter()
         self._context.report.count("state_bytes", self.store.commit(journal, self._notes()))
@@ -110,8 +172,6 @@ class SlotHost:
         self._context.report.sizes = self.store.take_sizes()
         self._context.report.written = self.store.take_written()
         yield report(self._context)
-        if tick.final:
-            self.close()
 
     def _begin(self, journal: Journal, tick: Tick) -> None:
         notes = self.store.begin(journal)
@@ -122,8 +182,13 @@ class SlotHost:
             self._rebuild_began = 0.0
             current_board().clear(self)
         self._restore(notes)
+        self._enter(tick)
+
+    def _enter(self, tick: Tick) -> None:
+        """Make ``tick`` the clock of what is handled next."""
         self._context.now = tick.now
         self._context.batch = tick.batch
+        self._context.turn = tick.batch if tick.turn < 0 else tick.turn
         self._context.state.operators.unions = tick.unions
         if not self._opened:
             self.task.open()

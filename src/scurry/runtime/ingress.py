@@ -58,6 +58,8 @@ class TaskPlan(msgspec.Struct):
     states: dict[str, dict[str, bytes]] = {}
     token: str = ""
     unions: dict[str, list[dict[str, bytes]]] = {}
+    #: the number of the round, where a micro-batch has several; -1 if it is the only one
+    turn: int = -1
 
 
 _plans = msgspec.json.Decoder(TaskPlan)
@@ -109,10 +111,42 @@ class IngressTask:
         yield from self._context.report.clock.within(self._run(plan))
 
     def _run(self, plan: TaskPlan) -> Iterator[Envelope]:
+        self._context.state.operators.held = plan.states
+        yield from self._round(plan)
+        yield from self._checkpoint()
+        if plan.task == 0 and self.job.stages:
+            payload = encode_report(Tick(plan.now, plan.batch, plan.final, plan.unions))
+            for slot in range(self.job.parallelism):
+                yield Envelope(slot, 1, "", 0, "", 0, TICK, 0, payload)
+        if plan.final:
+            self.close()
+
+    def take_states(self, states: dict[str, dict[str, bytes]]) -> None:
+        """Begin with the operator ``states`` of the last checkpoint. Called before the first
+        :meth:`round`."""
+        self._context.state.operators.held = states
+
+    def round(self, plan: TaskPlan) -> Iterator[Envelope]:
+        """Run one of the rounds of a micro-batch, which :meth:`checkpoint` ends: read what ``plan``
+        says, run the chains behind the sources, and yield envelopes for the stages, and for the
+        driver where event time stands."""
+        self._context.report.wake = None
+        yield from self._context.report.clock.within(self._round(plan))
+
+    def checkpoint(self) -> Iterator[Envelope]:
+        """End a micro-batch after its last round: what the driver has to know of it."""
+        yield from self._context.report.clock.within(self._checkpoint())
+
+    @property
+    def wake(self) -> int | None:
+        """When the last round has wished for another one, None if it did not."""
+        return self._context.report.wake
+
+    def _round(self, plan: TaskPlan) -> Iterator[Envelope]:
         began = time.perf_counter()
         self._context.now = plan.now
         self._context.batch = plan.batch
-        self._context.state.operators.held = plan.states
+        self._context.turn = plan.batch if plan.turn < 0 else plan.turn
         self._context.state.operators.unions = plan.unions
         unfinished: list[PartitionPlan] = []
         for partition in plan.partitions:
@@ -125,16 +159,13 @@ class IngressTask:
         for partition in unfinished:
             self._enter(partition)
             yield from self._finish(partition)
-        yield from self._task.finish()
-        yield from self._snapshot()
+        self._task.finish()
         self._context.report.spent("ingress", time.perf_counter() - began)
+
+    def _checkpoint(self) -> Iterator[Envelope]:
+        yield from self._task.prepare()
+        yield from self._snapshot()
         yield report(self._context)
-        if plan.task == 0 and self.job.stages:
-            payload = encode_report(Tick(plan.now, plan.batch, plan.final, plan.unions))
-            for slot in range(self.job.parallelism):
-                yield Envelope(slot, 1, "", 0, "", 0, TICK, 0, payload)
-        if plan.final:
-            self.close()
 
     def close(self) -> None:
         """Close the functions, unless that is done; nothing is run here after this."""

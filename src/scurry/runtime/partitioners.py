@@ -30,8 +30,8 @@ class Destination(NamedTuple):
     max_parallelism: int
     #: the sending task's number
     sender: int
-    #: the number of the micro-batch
-    batch: int
+    #: a number that changes from one micro-batch, or round of one, to the next
+    turn: int
 
 
 class Partitioning(ABC):
@@ -78,8 +78,8 @@ class Rebalance(Partitioning):
     name = "rebalance"
 
     def spread(self, batch: Batch, to: Destination) -> Spread:
-        # the first slot changes from batch to batch, or small batches would favour slot 0
-        turns = _places(batch) + to.sender + to.batch
+        # the first slot changes from turn to turn, or small batches would favour slot 0
+        turns = _places(batch) + to.sender + to.turn
         yield from _by_slot(batch, turns % to.slots, to.slots)
 
 
@@ -89,7 +89,7 @@ class Shuffle(Partitioning):
     name = "shuffle"
 
     def spread(self, batch: Batch, to: Destination) -> Spread:
-        chosen = stable_hash_int64(_places(batch) + to.batch) % np.uint64(to.slots)
+        chosen = stable_hash_int64(_places(batch) + to.turn) % np.uint64(to.slots)
         yield from _by_slot(batch, chosen.astype(np.int64), to.slots)
 
 

@@ -19,6 +19,8 @@ class Tick(msgspec.Struct, array_like=True):
     final: bool = False
     #: union lists of all instances, by operator
     unions: dict[str, list[dict[str, bytes]]] = {}
+    #: the number of the round, where a micro-batch has several; -1 if it is the only one
+    turn: int = -1
 
 
 class OperatorReport(msgspec.Struct, array_like=True):

@@ -75,7 +75,7 @@ class Router:
         """Choose slots for the records of ``batch``, and gather them."""
         target, context = self._target, self._context
         place = context.place
-        to = Destination(target.parallelism, place.max_parallelism, place.index, context.batch)
+        to = Destination(target.parallelism, place.max_parallelism, place.index, context.turn)
         try:
             batch = self._combine(batch, to)
             for slot, part in self._partitioning.spread(batch, to) if batch.size else ():

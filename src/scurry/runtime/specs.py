@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from scurry.common.options.execution import MICRO_BATCH
 from scurry.common.type_information import TypeInformation
 from scurry.functions.sink import EXACTLY_ONCE
 from scurry.functions.source import Source
@@ -119,6 +120,8 @@ class JobSpec:
     forgetting: Forgetting = field(default_factory=Forgetting)
     #: whether functions hand on their very objects, without copies
     object_reuse: bool = False
+    #: what executes it: see :mod:`scurry.common.options.execution`
+    engine: str = MICRO_BATCH
 
     @property
     def ingress_tasks(self) -> int:

@@ -207,17 +207,24 @@ class Task:
             else:
                 yield from router.finish(marks[strategy.spec.uid])
 
-    def finish(self) -> Iterator[Envelope]:
-        """End the micro-batch for all operators, and yield the commit messages of sinks."""
-        index, clock = self.context.place.index, self.context.report.clock
+    def finish(self) -> None:
+        """End the micro-batch, or a round of it, for all operators."""
+        clock = self.context.report.clock
         for operator in self.operators.values():
             clock.switch(operator.meter)
             operator.finish()
+        clock.switch(clock.task)
+        self._read_watermarks()
+
+    def prepare(self) -> Iterator[Envelope]:
+        """The commit messages of sinks, for all that they were given since the last call."""
+        index, clock = self.context.place.index, self.context.report.clock
+        for operator in self.operators.values():
+            clock.switch(operator.meter)
             message = operator.prepare()
             if message is not None:
                 yield to_driver(index, COMMIT, operator.spec.uid, message)
         clock.switch(clock.task)
-        self._read_watermarks()
 
     def _read_watermarks(self) -> None:
         """Have the meters show where event time stands at the end of the micro-batch."""

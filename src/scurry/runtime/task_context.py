@@ -132,5 +132,8 @@ class TaskContext:
     now: int = 0
     #: the number of the micro-batch
     batch: int = 0
+    #: a number that is another one each time that records are handled: that of the micro-batch, or
+    #: of the round where a micro-batch has several
+    turn: int = 0
     #: the source partition whose records are handled, or the slot
     channel: str = ""

@@ -37,7 +37,7 @@ from scurry.engine.standing import carry_over
 from scurry.engine.unpicklable import pickled
 from scurry.runtime.envelope import Envelope
 from scurry.runtime.host import SlotHost
-from scurry.runtime.ingress import IngressTask
+from scurry.runtime.ingress import IngressTask, TaskPlan
 from scurry.runtime.rescaling import deal_for, redeal_in_memory
 from scurry.runtime.specs import JobSpec
 from scurry.state.local.store import Store
@@ -81,14 +81,16 @@ class LocalJob:
         job.take_rooms(lambda uid: Path(self._directory.name) / "rooms" / quote(uid, safe=""))
         self._program = pickled(replace(job.spec, run_id="local"))
         while True:
-            self._protocol = CommitProtocol(
-                job, self.checkpoint, self._progress, Pace(_PLENTY, None), self.lease
-            )
+            self._protocol = self._protocol_of(job)
             try:
                 self._protocol.start(self._checkpoint_id, "the local checkpoint")
                 return
             except Outrun:
                 self.checkpoint.take_over()
+
+    def _protocol_of(self, job: Job) -> CommitProtocol:
+        pace = Pace(_PLENTY, None)
+        return CommitProtocol(job, self.checkpoint, self._progress, pace, self.lease)
 
     def __enter__(self) -> LocalJob:
         return self
@@ -247,16 +249,20 @@ class LocalJob:
     def _execute(self) -> list[Envelope]:
         envelopes: list[Envelope] = []
         for plan in self.checkpoint.tasks_of_plan(self.batch):
-            task = self._ingress.get(plan.task)
-            if task is not None and task.stale(plan):
-                task.close()
-                task = None
-            if task is None:
-                task = self._ingress[plan.task] = IngressTask(self._load(), plan.task)
-            envelopes.extend(task.run(plan))
+            envelopes.extend(self._reader(plan).run(plan))
         for stage in range(1, len(self._job.spec.stages) + 1):
             envelopes = list(self._run_stage(stage, envelopes))
         return envelopes
+
+    def _reader(self, plan: TaskPlan) -> IngressTask:
+        """The task of the ingress that ``plan`` is for."""
+        task = self._ingress.get(plan.task)
+        if task is not None and task.stale(plan):
+            task.close()
+            task = None
+        if task is None:
+            task = self._ingress[plan.task] = IngressTask(self._load(), plan.task)
+        return task
 
     def _load(self) -> JobSpec:
         job: JobSpec = self._program.load()[0]
@@ -307,6 +313,7 @@ def run_local(
     crash: Iterable[int] = (),
     restart: Iterable[int] = (),
     rescale: Mapping[int, int] | None = None,
+    rounds: int = 0,
 ) -> None:
     """Run the environment's program to the end of its bounded sources.
 
@@ -315,9 +322,15 @@ def run_local(
     ``restart`` all memory and all local state is thrown away. Before the batches that ``rescale``
     names the job is restarted with the parallelism given there; if such a batch is one of
     ``crash``, between the run that is lost and the one that counts.
+
+    With ``rounds`` the program is run as the live engine runs it: so many rounds are a micro-batch,
+    and ``cuts`` are the sizes of rounds.
     """
     crashing, restarting, degrees = set(crash), set(restart), rescale or {}
-    with LocalJob(environment._compile(None)) as job:
+    from scurry.testing.local_rounds import LocalRounds
+
+    compiled = environment._compile(None)
+    with LocalRounds(compiled, rounds=rounds) if rounds else LocalJob(compiled) as job:
         for size in _sizes(cuts):
             batch = job.batch + 1
             if batch in restarting:
@@ -340,11 +353,13 @@ def collect_local(
     crash: Iterable[int] = (),
     restart: Iterable[int] = (),
     rescale: Mapping[int, int] | None = None,
+    rounds: int = 0,
 ) -> list[Any]:
     """Run the program and return the elements of ``stream``; see :func:`run_local`."""
     sink = ListSink()
     stream.sink_to(sink)
-    run_local(stream.get_execution_environment(), cuts, crash, restart, rescale)
+    environment = stream.get_execution_environment()
+    run_local(environment, cuts, crash, restart, rescale, rounds)
     return sink.values
 
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from scurry.checkpoint.epochs import Epoch, decode_epoch
+from scurry.checkpoint.ledger import Promises
 from scurry.engine.standing import CarriedOver
 from scurry.runtime.ingress import TaskPlan, decode_plan, encode_plan
 from scurry.state.journal import MemoryJournal
@@ -27,9 +28,13 @@ class MemoryCheckpoint:
         self.journals: dict[Place, MemoryJournal] = {}
         self._durable: dict[Place, MemoryJournal] = {}
         self._last = -1
+        #: whether an epoch commits its micro-batch, as in the live engine
+        self.commits_with_epoch = False
         self._epochs: dict[int, bytes] = {}
         #: for each planned micro-batch, what its tasks read, and where the sources stand after it
         self._plans: dict[int, tuple[list[bytes], bytes]] = {}
+        #: by micro-batch: what sinks have prepared and not committed
+        self._promises: dict[int, Promises] = {}
         #: that of the driver before, and its last plan when it was taken over
         self._before: MemoryCheckpoint | None = None
         self._cut = -1
@@ -39,6 +44,8 @@ class MemoryCheckpoint:
 
     def write_epoch(self, epoch: Epoch) -> None:
         self._epochs[epoch.batch] = msgspec.json.encode(epoch)
+        if self.commits_with_epoch:
+            self.commit(epoch.batch)
 
     def write_plan(self, batch: int, tasks: Sequence[TaskPlan], after: Epoch) -> None:
         self._plans[batch] = [encode_plan(task) for task in tasks], msgspec.json.encode(after)
@@ -55,6 +62,15 @@ class MemoryCheckpoint:
 
     def drop_plans_after(self, batch: int) -> None:
         self._plans = {at: plan for at, plan in self._plans.items() if at <= batch + 1}
+
+    def write_promises(self, batch: int, prepared: Promises) -> None:
+        self._promises = {batch: {uid: list(messages) for uid, messages in prepared.items()}}
+
+    def promises(self, batch: int) -> Promises:
+        return self._promises.get(batch, {})
+
+    def drop_promises(self, batch: int) -> None:
+        self._promises.pop(batch, None)
 
     @property
     def _last_plan(self) -> int:
@@ -73,6 +89,7 @@ class MemoryCheckpoint:
         assert before is not None
         self._cut, self._last = before._last_plan, before._last
         self._epochs, self._plans = dict(before._epochs), dict(before._plans)
+        self._promises = dict(before._promises)
         self._durable = _copies(before._durable)
         self.roll_back()
 
@@ -91,7 +108,7 @@ class MemoryCheckpoint:
         self._last = batch
         self._durable = _copies(self.journals)
         self._epochs = {batch: self._epochs[batch]}
-        self._plans.pop(batch)
+        self._plans.pop(batch, None)
 
     def roll_back(self) -> None:
         """Lose all that was not committed."""
@@ -110,6 +127,7 @@ class MemoryCheckpoint:
         """A copy, as somebody would make it of a directory on disk."""
         made = copy.copy(self)
         made._epochs, made._plans = dict(self._epochs), dict(self._plans)
+        made._promises = dict(self._promises)
         made._durable = _copies(self._durable)
         made.roll_back()
         return made

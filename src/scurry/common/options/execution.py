@@ -9,6 +9,50 @@ KEY_GROUPS = 128
 #: The most key groups and instances there can be.
 GREATEST_PARALLELISM = 1 << 15
 
+#: The engines, as ``execution.engine`` names them.
+MICRO_BATCH, LIVE = "micro-batch", "live"
+
+ENGINE: Option[str] = Option(
+    "execution.engine",
+    "enum",
+    MICRO_BATCH,
+    "What executes the job: micro-batches in Spark's Structured Streaming, each of them a "
+    "checkpoint, or long-running tasks that pass records on within milliseconds (`live`). A job "
+    "can be stopped in one and go on in the other.",
+    choices=(MICRO_BATCH, LIVE),
+)
+LIVE_LINGER: Option[int] = Option(
+    "execution.live.linger",
+    "duration",
+    4,
+    "In the live engine, the least time between the starts of two rounds: records that come "
+    "meanwhile are handled together. 0 handles each as soon as it comes, which costs more.",
+    least=0,
+)
+LIVE_ROUND_RECORDS: Option[int] = Option(
+    "execution.live.max-round-records",
+    "integer",
+    50_000,
+    "In the live engine, the most records that a round reads from one source.",
+    least=1,
+)
+LIVE_ROUNDS: Option[int] = Option(
+    "execution.live.rounds-in-flight",
+    "integer",
+    3,
+    "In the live engine, how many rounds may be under way at the same time. With more of them, "
+    "tasks wait less for each other, and hold more records in memory.",
+    least=1,
+)
+LIVE_SLOTS_WAIT: Option[int] = Option(
+    "execution.live.wait-for-slots",
+    "duration",
+    30_000,
+    "How long a job in the live engine, all of whose tasks run at the same time, waits until the "
+    "cluster has a free slot for each of them, before it is refused.",
+    least=0,
+)
+
 PARALLELISM: Option[int] = Option(
     "parallelism.default",
     "integer",

@@ -63,6 +63,9 @@ def _carry_over(directory: JobDirectory, made: Generation, job: JobSpec) -> None
     carried = carry_over(directory, job)
     if carried.epoch is not None:
         directory.write_epoch_of(made, carried.epoch)
+        promised = directory.promises(carried.epoch.batch)
+        if promised:
+            directory.write_promises_of(made, carried.epoch.batch, promised)
     if carried.planned is not None:
         directory.write_plan_of(made, made.first, carried.tasks, carried.planned)
 

@@ -28,9 +28,11 @@ from scurry.common.errors import ConfigurationError, JobError, LeaseLostError, c
 from scurry.common.job_metrics import JobMetrics
 from scurry.common.job_status import JobStatus
 from scurry.common.options.checkpoints import SAVEPOINT_DIRECTORY
+from scurry.common.options.execution import ENGINE, LIVE
 from scurry.common.own_directories import process_directory
 from scurry.common.waiting import Wait
 from scurry.engine.job import Job
+from scurry.engine.live.attempt import LiveAttempt
 from scurry.engine.pace import Pace
 from scurry.engine.progress import Progress
 from scurry.engine.protocol import Outrun
@@ -135,6 +137,7 @@ class SparkJob:
         self._spec = replace(
             job.spec,
             run_id=uuid.uuid4().hex,
+            engine=ENGINE.read(self._configuration),
             local_root=local_dir,
             sys_path=tuple(dict.fromkeys(os.path.abspath(entry) for entry in sys.path)),
         )
@@ -293,10 +296,15 @@ class SparkJob:
             rescale(self._session, self._directory, spec, self._payload(spec, []))
             self._teller.notes = self._directory.home.waiting
         payload = self._payload(spec, route_values(spec.parallelism))
-        attempt = Attempt(
+        given = (
             *(self._session, Job(spec, self._sinks), payload, self._directory),
             *(self.progress, self._pace, self._lease, self._savepoints),
         )
+        attempt: Attempt | LiveAttempt
+        if spec.engine == LIVE:
+            attempt = LiveAttempt(*given, self._configuration)
+        else:
+            attempt = Attempt(*given)
         try:
             attempt.run(self._trigger, self._stopping, self._teller.tell)
         except Outrun:

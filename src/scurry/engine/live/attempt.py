@@ -1,0 +1,230 @@
+"""One run of a job in the live engine: a Spark job whose tasks run for as long as it does.
+
+Spark schedules the tasks, all at once where it can promise that (barrier mode), places them,
+isolates them in processes, brings the program to them, and ends them. What they do meanwhile is
+between them and the conductor (:mod:`scurry.engine.live.conductor`). If a task fails, the Spark job
+fails with it, and so does this attempt; whether there is another one is for the restart strategy of
+the job to say.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from scurry.checkpoint.directory import JobDirectory
+from scurry.common.configuration import Configuration
+from scurry.common.errors import ConfigurationError, JobError
+from scurry.common.options import checkpoints, execution
+from scurry.common.waiting import Wait
+from scurry.engine.job import Job
+from scurry.engine.live.conductor import Conductor, Settings, TaskFailed, TaskGone
+from scurry.engine.live.doors import Door
+from scurry.engine.live.task import LiveWork
+from scurry.engine.pace import Pace
+from scurry.engine.progress import Progress
+from scurry.engine.rounds import RoundProtocol
+from scurry.engine.savepoints import Savepoints
+from scurry.engine.spark.payload import JobPayload
+from scurry.engine.worker_logs import LogReader
+from scurry.functions.fencing import Fence
+
+#: How long Spark may take to say why a task has gone.
+_REASON_SECONDS = 5.0
+#: How long tasks may take to end when the job is over.
+_END_SECONDS = 30.0
+#: Checkpoints are made so often where the configuration does not say.
+_INTERVAL_MS = 1000
+
+
+def settings_of(configuration: Configuration) -> Settings:
+    """What the configuration says about rounds."""
+    interval = checkpoints.CHECKPOINT_INTERVAL.read(configuration)
+    return Settings(
+        linger=execution.LIVE_LINGER.read(configuration) / 1000,
+        interval=(_INTERVAL_MS if interval is None else interval) / 1000,
+        most_records=min(
+            execution.LIVE_ROUND_RECORDS.read(configuration),
+            execution.BATCH_RECORDS.read(configuration),
+        ),
+        in_flight=execution.LIVE_ROUNDS.read(configuration),
+    )
+
+
+class LiveAttempt:
+    """A Spark job from its start to its end."""
+
+    def __init__(
+        self,
+        session: SparkSession,
+        job: Job,
+        payload: JobPayload,
+        directory: JobDirectory,
+        progress: Progress,
+        pace: Pace,
+        lease: Fence,
+        savepoints: Savepoints,
+        configuration: Configuration,
+    ) -> None:
+        self._context = session.sparkContext
+        self._spec = job.spec
+        self._payload = payload
+        self._directory = directory
+        self._progress = progress
+        self._savepoints = savepoints
+        self._settings = settings_of(configuration)
+        self._patience = execution.LIVE_SLOTS_WAIT.read(configuration) / 1000
+        self._protocol = RoundProtocol(job, directory, progress, pace, lease)
+        spec = job.spec
+        self._tasks = spec.parallelism if spec.stages else spec.ingress_tasks
+        self._group = f"scurry-{payload.run_id}"
+        self._failure: BaseException | None = None
+        self._over = threading.Event()
+
+    def run(
+        self,
+        trigger: str | None,
+        stopping: threading.Event,
+        on_progress: Callable[[Progress], None],
+    ) -> None:
+        """Run until the sources end or ``stopping`` is set; raises what makes the job fail."""
+        protocol = self._protocol
+        try:
+            where = f"the checkpoint in {self._directory.root}"
+            protocol.start(self._payload.checkpoint_id, where)
+            if not protocol.settled:
+                with self._progress.board, LogReader(self._payload.logs.directory):
+                    self._conduct(stopping, on_progress)
+        except BaseException:
+            protocol.abort()
+            raise
+        finally:
+            self._progress.board.wipe()
+            protocol.close()
+
+    def _conduct(self, stopping: threading.Event, on_progress: Callable[[Progress], None]) -> None:
+        epoch = self._directory.last_epoch()
+        secret = secrets.token_bytes(32)
+        door = Door(secret, None if self._is_local else self._own_host)
+        conductor = Conductor(
+            *(self._spec, self._tasks, door, self._protocol, self._savepoints, self._settings),
+            *(stopping, on_progress, self._progress),
+        )
+        work = LiveWork(self._payload, self._tasks, door.address, secret, self._payload.run_id[:12])
+        thread = threading.Thread(
+            target=self._run_tasks, args=(work, conductor.wake), name="scurry-tasks", daemon=True
+        )
+        try:
+            self._check_slots(stopping)
+            thread.start()
+            conductor.meet(self._looking_for_slots(conductor, stopping), epoch)
+            self._progress.board.wipe()
+            conductor.run(self._look)
+            self._over.wait(_END_SECONDS)
+        except (TaskFailed, TaskGone) as failure:
+            raise self._cause_of(failure) from None
+        finally:
+            door.close()
+            with suppress(Exception):
+                if thread.is_alive():
+                    self._context.cancelJobGroup(self._group)
+                    self._over.wait(_END_SECONDS)
+            conductor.close()
+
+    # --- Spark's part
+
+    def _run_tasks(self, work: LiveWork, wake: Callable[[], None]) -> None:
+        context = self._context
+        try:
+            context.setJobGroup(self._group, self._spec.name, interruptOnCancel=True)
+            tasks = context.parallelize(range(self._tasks), self._tasks)
+            runnable: Any = tasks if self._is_elastic else tasks.barrier()
+            runnable.mapPartitions(work).collect()
+        except BaseException as failure:
+            self._failure = failure
+        finally:
+            self._over.set()
+            with suppress(OSError):
+                wake()
+
+    def _look(self) -> None:
+        """Raise if Spark's job has ended, which it must not before it is told to."""
+        if self._over.is_set():
+            raise self._failure or JobError("The tasks of the job have ended by themselves.")
+
+    def _cause_of(self, failure: TaskFailed | TaskGone) -> BaseException:
+        """What to tell of a failure that a task has noticed."""
+        if isinstance(failure, TaskFailed):
+            return failure
+        self._over.wait(_REASON_SECONDS)
+        return self._failure or failure
+
+    @property
+    def _is_local(self) -> bool:
+        return (self._context.master or "").startswith("local[") or self._context.master == "local"
+
+    @property
+    def _own_host(self) -> str:
+        """Where executors reach the driver."""
+        settings = self._context.getConf()
+        found = settings.get("spark.driver.bindAddress") or settings.get("spark.driver.host")
+        return str(found or "127.0.0.1")
+
+    @property
+    def _is_elastic(self) -> bool:
+        """Whether executors come and go, which barrier mode does not allow."""
+        return self._context.getConf().get("spark.dynamicAllocation.enabled", "false") == "true"
+
+    # --- slots
+
+    def _check_slots(self, stopping: threading.Event) -> None:
+        """Wait until the cluster has as many slots as there are tasks, however long that may take;
+        raise if it will not have them."""
+        deadline = time.monotonic() + (0 if self._is_local else self._patience)
+        while (found := self._slots()) < self._tasks and not self._is_elastic:
+            if time.monotonic() >= deadline or stopping.is_set():
+                raise ConfigurationError(
+                    f"The live engine runs all {self._tasks} tasks of the job at the same time, "
+                    f"and {self._context.master!r} has {found} slots. Give the job a parallelism "
+                    f"of {found} or less (env.set_parallelism), or the session more cores; or use "
+                    "execution.engine: micro-batch, which needs no number of free cores."
+                )
+            self._post_wait(f"{found} of {self._tasks}")
+            time.sleep(0.2)
+
+    def _slots(self) -> int:
+        spark: Any = self._context._jsc.sc()
+        profile = spark.resourceProfileManager().defaultResourceProfile()
+        return int(spark.maxNumConcurrentTasks(profile))
+
+    def _looking_for_slots(
+        self, conductor: Conductor, stopping: threading.Event
+    ) -> Callable[[], None]:
+        """Raises if tasks do not start, because others have the slots."""
+        deadline = time.monotonic() + max(self._patience, 1.0)
+
+        def look() -> None:
+            self._look()
+            if conductor.came == self._tasks:
+                return
+            if time.monotonic() >= deadline or stopping.is_set():
+                raise JobError(
+                    f"{conductor.came} of the {self._tasks} tasks of the job have started within "
+                    f"{self._patience:.0f} s. The live engine runs all of them at the same time, "
+                    "and other jobs seem to have the slots of the cluster. Give the job fewer "
+                    "slots (env.set_parallelism), or more time "
+                    f"({execution.LIVE_SLOTS_WAIT.key}), or use execution.engine: micro-batch."
+                )
+            self._post_wait(f"{conductor.came} of {self._tasks} tasks have started")
+
+        return look
+
+    def _post_wait(self, reason: str) -> None:
+        wait = Wait("free slots in Spark", "run all tasks at the same time", reason, time.time())
+        self._progress.board.post(self, wait)

@@ -1,0 +1,174 @@
+"""The commit protocol of an engine whose micro-batches have several rounds.
+
+In a *round* every task reads what there is and hands on what comes of it; nothing is made durable.
+Every now and then a round is *marked*: the micro-batch ends with it, and what the tasks have then
+is a checkpoint. Rounds after it, which belong to the next micro-batch, may be under way before the
+checkpoint is complete.
+
+What a round reads is not written down before, so a round that is run again after a crash need not
+read the same records, nor are its results the same. That is why the order of steps is another one
+than in :mod:`scurry.engine.protocol`: what sinks have prepared is made durable together with the
+epoch, and only then do they commit it.
+
+====  ====================================  =====================================================
+step  what happens                          what a crash right after it leads to
+====  ====================================  =====================================================
+1     rounds are planned and executed       nothing of them counts: the job goes on after the last
+                                            checkpoint
+2     a round is marked: tasks write state
+      and sinks prepare what they were      nothing of that counts, and sinks throw away what they
+      given, and tell the driver            have prepared
+3     what sinks have prepared is written   the same
+4     **the epoch is written**: from here   the job goes on after it, and sinks are told to commit
+      on the checkpoint counts              what they had prepared
+5     each sink commits, one after the      those that have the mark of the micro-batch find a
+      other, under its number and branch    repetition and change nothing, the others commit
+6     what they had prepared is deleted;    nothing: the sources are told with the next one
+      the sources are told that all before
+      their positions in it is durable
+====  ====================================  =====================================================
+
+An engine calls :meth:`RoundProtocol.start` once, then :meth:`RoundProtocol.plan_round` for each
+round, :meth:`RoundProtocol.mark` after planning one that is to be the last of its micro-batch, and
+:meth:`RoundProtocol.finish` when all tasks have told what they have to tell of that one.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from scurry.checkpoint.epochs import Epoch, decode_epoch
+from scurry.checkpoint.file_journal import StoredHead
+from scurry.checkpoint.ledger import Ledger, Promises
+from scurry.common.fault_points import fault_point
+from scurry.engine.job import Job
+from scurry.engine.pace import Pace
+from scurry.engine.planner import earliest_wish
+from scurry.engine.progress import Progress
+from scurry.engine.protocol import CommitProtocol
+from scurry.functions.fencing import Fence
+from scurry.runtime.envelope import CELLS, COMMIT, OPERATORS, REPORT, Envelope
+from scurry.runtime.ingress import TaskPlan
+from scurry.runtime.report import decode_operators, decode_report
+
+
+class RoundProtocol(CommitProtocol):
+    """The driver's side of a job of rounds, from one start of the job to its end or its next
+    failure."""
+
+    def __init__(
+        self, job: Job, ledger: Ledger, progress: Progress, pace: Pace, lease: Fence | None = None
+    ) -> None:
+        super().__init__(job, ledger, progress, pace, lease)
+        #: the micro-batch that rounds are planned for
+        self.batch = self.finished + 1
+        #: whether this round is the plan of an earlier engine, which sinks may have committed
+        self._repeat = self.pending
+        self._must_mark = False
+        self._turn = 0
+        self._marked: dict[int, Epoch] = {}
+
+    @property
+    def ending(self) -> bool:
+        """Whether the last round that was planned has to be marked, because nothing follows it, or
+        because it is what an earlier engine had planned as a whole micro-batch."""
+        return self.planner.done or self._must_mark
+
+    def plan_round(self, force: bool = False, now: int | None = None) -> list[TaskPlan] | None:
+        """What tasks read in the next round, None if there is nothing to do yet; with ``force``
+        there is a round all the same. ``now`` is processing time, by default the clock's."""
+        self._must_mark = False
+        if self._repeat:
+            self._repeat, self._must_mark = False, True
+            tasks: list[TaskPlan] | None = self._ledger.tasks_of_plan(self.batch)
+        else:
+            tasks = self.planner.next(self.batch, now, force)
+        if tasks is None:
+            return None
+        self._turn += 1
+        for task in tasks:
+            task.turn = self._turn
+        self.planned = self.batch
+        return tasks
+
+    def mark(self) -> int:
+        """The round that was planned last is the last one of its micro-batch; the number of the
+        micro-batch."""
+        batch = self.batch
+        self._marked[batch] = decode_epoch(msgspec.json.encode(self.planner.epoch(batch)))
+        self.batch += 1
+        return batch
+
+    def take_round(self, envelopes: Iterable[Envelope], wishes: Iterable[int]) -> None:
+        """A round is over everywhere: where event time stands in the source partitions, and when
+        tasks wish for another round."""
+        for envelope in envelopes:
+            self.planner.remember(*decode_report(envelope.payload))
+        self.planner.wake_at(min(wishes, default=None))
+
+    def finish(
+        self, batch: int, envelopes: Iterable[Envelope], journals: Mapping[str, StoredHead]
+    ) -> None:
+        """All tasks are done with the marked round of micro-batch ``batch``: ``envelopes`` are what
+        they tell the driver, ``journals`` the journals of all slots."""
+        epoch = self._marked.pop(batch)
+        prepared, reports = self._told(envelopes, epoch)
+        self.planner.warn(reports)
+        self.planner.take_inventory(reports)
+        now = self.planner.epoch(batch)
+        epoch.operators, epoch.inventory = now.operators, now.inventory
+        epoch.wake = earliest_wish(reports)
+        epoch.journals = dict(journals)
+        self.watch.lap("execute")
+        self._lease.check()
+        if prepared:
+            self._ledger.write_promises(batch, prepared)
+        fault_point("before-epoch")
+        self._ledger.write_epoch(epoch)
+        self.watch.lap("epoch")
+        fault_point("after-epoch")
+        self._commit_sinks(batch, prepared)
+        self._ledger.drop_promises(batch)
+        self.planner.committed(epoch.positions)
+        self._tell(batch, reports)
+        self.finished = batch
+
+    def _commit_sinks(self, batch: int, prepared: Promises) -> None:
+        for uid, sink in self._sinks.items():
+            self._lease.check()
+            sink.commit(batch, [pickle.loads(message) for message in prepared.get(uid, [])])
+            self.watch.lap(f"commit {uid}", "commit")
+            fault_point("between-sinks")
+        fault_point("after-sinks")
+
+    def _told(
+        self, envelopes: Iterable[Envelope], epoch: Epoch
+    ) -> tuple[Promises, list[dict[str, Any]]]:
+        """Hand the envelopes to whom they are meant for; cells are those of ``epoch``."""
+        prepared: Promises = {}
+        reports: list[dict[str, Any]] = []
+        partitions = {(each.source, each.partition): each for each in epoch.partitions}
+        for envelope in envelopes:
+            if envelope.kind == COMMIT:
+                prepared.setdefault(envelope.dest, []).append(envelope.payload)
+            elif envelope.kind == CELLS:
+                source, partition, cells = decode_report(envelope.payload)
+                partitions[source, partition].cells = cells
+            elif envelope.kind == OPERATORS:
+                self.planner.remember_operators(decode_operators(envelope.payload))
+            elif envelope.kind == REPORT:
+                reports.append(decode_report(envelope.payload))
+            else:
+                raise AssertionError(f"not meant for the driver: {envelope}")
+        return prepared, reports
+
+    def _tell(self, batch: int, reports: list[dict[str, Any]]) -> None:
+        phases = self.watch.take()
+        took = sum(phases.get(phase, 0.0) for phase in ("execute", "commit", "epoch"))
+        self._progress.take(batch, reports, took, phases)
+        self.planner.observe(self._progress.last)
+        self._progress.gauges.update(self.planner.gauges())

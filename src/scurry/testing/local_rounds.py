@@ -1,0 +1,139 @@
+"""Whole programs in this process as the live engine runs them: in rounds.
+
+See :mod:`scurry.engine.rounds` for what a round is. Tasks, hosts and journals are those of
+:mod:`scurry.testing.local`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from scurry.compile.job import CompiledJob
+from scurry.engine.job import Job
+from scurry.engine.pace import Pace
+from scurry.engine.rounds import RoundProtocol
+from scurry.runtime.envelope import CELLS, DRIVER, Envelope
+from scurry.runtime.ingress import IngressTask, TaskPlan
+from scurry.runtime.report import Tick
+from scurry.state.rescaling import Place
+from scurry.testing.local import LocalJob
+
+_PLENTY = 1 << 40
+
+
+class LocalRounds(LocalJob):
+    """A compiled job as the live engine runs it: in ``rounds`` rounds a micro-batch, and sinks
+    commit when the checkpoint is durable (:mod:`scurry.engine.rounds`)."""
+
+    _protocol: RoundProtocol
+
+    def __init__(
+        self,
+        job: CompiledJob,
+        clock: int = 0,
+        after: LocalJob | None = None,
+        rounds: int = 3,
+    ) -> None:
+        self._rounds = rounds
+        #: the hosts that have begun with their state, and the tasks that read
+        self._begun: set[Place] = set()
+        super().__init__(job, clock, after)
+
+    def _protocol_of(self, job: Job) -> RoundProtocol:
+        self.checkpoint.commits_with_epoch = True
+        pace = Pace(_PLENTY, None)
+        return RoundProtocol(job, self.checkpoint, self._progress, pace, self.lease)
+
+    @property
+    def batch(self) -> int:
+        """The last committed micro-batch."""
+        return self._protocol.finished
+
+    def step(self, max_records: int = _PLENTY) -> bool:
+        told = self._run_rounds(max_records)
+        if told is None:
+            return False
+        self._protocol.finish(self.batch + 1, told, {})
+        return True
+
+    def crash_step(self, max_records: int = _PLENTY) -> bool:
+        if self._run_rounds(max_records) is None:
+            return False
+        self.recover()
+        return self.step(max_records)
+
+    def crash_and_rescale_step(self, job: CompiledJob, max_records: int = _PLENTY) -> bool:
+        runnable = self._claiming(job)
+        if self._run_rounds(max_records) is None:
+            return False
+        self.checkpoint.roll_back()
+        self._move_to(runnable)
+        return self.step(max_records)
+
+    def _close_functions(self) -> None:
+        super()._close_functions()
+        self._begun = set()
+
+    def _run_rounds(self, max_records: int) -> list[Envelope] | None:
+        """The rounds of a micro-batch; what tasks tell the driver at its end, None if there is
+        nothing to do."""
+        self.planner.max_records = max_records
+        for number in range(self._rounds + 1):
+            tasks = self._protocol.plan_round(force=number > 0, now=self.clock)
+            if tasks is None:
+                return None
+            marked = number == self._rounds or self._protocol.ending
+            if marked:
+                self._protocol.mark()
+            told = self._run_round(tasks, marked)
+            if marked:
+                return told
+        raise AssertionError("no round was marked")
+
+    def _run_round(self, tasks: list[TaskPlan], marked: bool) -> list[Envelope]:
+        first = tasks[0]
+        tick = Tick(first.now, first.batch, first.final, first.unions, first.turn)
+        envelopes: list[Envelope] = []
+        wishes: list[int | None] = []
+        for plan in tasks:
+            reader = self._reader(plan)
+            envelopes.extend(reader.round(plan))
+            wishes.append(reader.wake)
+            if marked:
+                envelopes.extend(reader.checkpoint())
+                if plan.final:
+                    reader.close()
+        for place in itertools.starmap(Place, self._places()):
+            envelopes.extend(self._run_host(place, envelopes, tick, marked))
+            wishes.append(self._hosts[place].wake)
+        told = [envelope for envelope in envelopes if envelope.stage == DRIVER]
+        cells = [envelope for envelope in told if envelope.kind == CELLS]
+        self._protocol.take_round(cells, [wish for wish in wishes if wish is not None])
+        return told
+
+    def _reader(self, plan: TaskPlan) -> IngressTask:
+        reader = self._ingress.get(plan.task)
+        if reader is None:
+            reader = self._ingress[plan.task] = IngressTask(self._load(), plan.task)
+            reader.take_states(plan.states)
+        return reader
+
+    def _places(self) -> Iterator[tuple[int, int]]:
+        spec = self._job.spec
+        return itertools.product(range(1, len(spec.stages) + 1), range(spec.parallelism))
+
+    def _run_host(
+        self, place: Place, envelopes: list[Envelope], tick: Tick, marked: bool
+    ) -> list[Envelope]:
+        slots, journal = self._job.spec.parallelism, self.checkpoint.journal(place)
+        mine = [e for e in envelopes if e.stage == place.stage and e.slot % slots == place.slot]
+        host = self._host(*place)
+        if place not in self._begun:
+            self._begun.add(place)
+            host.begin(journal, tick)
+        # the order in which envelopes come is not defined
+        made = list(host.round(reversed(mine), tick))
+        if marked:
+            made.extend(host.checkpoint(journal, tick.final))
+        return made
