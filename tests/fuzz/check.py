@@ -22,6 +22,7 @@ from scurry.common.errors import LeaseLostError, StateError
 from scurry.compile.job import CompiledJob
 from scurry.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from scurry.testing import ListSink, LocalJob
+from scurry.testing.local_rounds import LocalRounds
 from scurry.testing.relations import table_of
 
 _PLENTY = 1 << 40
@@ -61,7 +62,7 @@ def drive(env: StreamExecutionEnvironment, run: Run) -> None:
     """Run the environment's program to its end, with the troubles that ``run`` names."""
     compiled = env._compile(None)
     with ExitStack() as drivers:
-        job = drivers.enter_context(LocalJob(compiled))
+        job = drivers.enter_context(_job(compiled, run))
         for size in _sizes(run):
             if job.done:
                 break
@@ -70,7 +71,7 @@ def drive(env: StreamExecutionEnvironment, run: Run) -> None:
             if number in run.restart:
                 job.restart(lose_local_state=number % 2 == 0)
             if number in run.takeover:
-                job = drivers.enter_context(_taken_over(job, compiled, size))
+                job = drivers.enter_context(_taken_over(job, compiled, size, run))
             if number in run.rescale:
                 other = env.set_parallelism(run.rescale[number])._compile(None)
                 # refused where an operator with state would run in another stage than before
@@ -87,10 +88,17 @@ def drive(env: StreamExecutionEnvironment, run: Run) -> None:
     env.close()
 
 
-def _taken_over(sleeper: LocalJob, compiled: CompiledJob, size: int) -> LocalJob:
+def _job(compiled: CompiledJob, run: Run, after: LocalJob | None = None) -> LocalJob:
+    clock = 0 if after is None else after.clock
+    if run.rounds:
+        return LocalRounds(compiled, clock, after, run.rounds)
+    return LocalJob(compiled, clock, after)
+
+
+def _taken_over(sleeper: LocalJob, compiled: CompiledJob, size: int, run: Run) -> LocalJob:
     """Another driver takes over from one that has planned a micro-batch; that one wakes up."""
     sleeper.plan_step(size)
-    job = LocalJob(compiled, sleeper.clock, after=sleeper)
+    job = _job(compiled, run, sleeper)
     try:
         sleeper.step(size)
     except LeaseLostError:

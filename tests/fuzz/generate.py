@@ -309,5 +309,6 @@ runs = st.builds(
     rescale=st.dictionaries(batches, st.integers(1, 4), max_size=2),
     takeover=st.lists(batches, max_size=2).map(tuple),
     tick=st.sampled_from([0, 0, 10, 60]),
+    rounds=st.sampled_from([0, 0, 1, 3]),
     settings=settings,
 )

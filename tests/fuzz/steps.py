@@ -55,4 +55,6 @@ class Run:
     takeover: tuple[int, ...] = ()
     #: milliseconds of processing time between micro-batches
     tick: int = 0
+    #: rounds of a micro-batch, as in the live engine; 0 for the engine of micro-batches
+    rounds: int = 0
     settings: Mapping[str, str] = field(default_factory=dict)

@@ -1,9 +1,22 @@
-"""Tests that need Spark share one local session, in one test process."""
+"""Tests that need Spark share one local session, in one test process.
+
+With SCURRY_TEST_ENGINE=live all jobs that do not say otherwise are run by the live engine.
+"""
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from pyspark.sql import SparkSession
+
+from scurry.common.options.execution import ENGINE, LIVE
+from scurry.testing.spark import local_session
+
+if os.environ.get("SCURRY_TEST_ENGINE") == LIVE:
+    object.__setattr__(ENGINE, "default", LIVE)
+    # the first session counts, and all tasks of a job need a slot at the same time
+    local_session(9)
 
 pytest_plugins = ["scurry.testing.fixtures"]
 

@@ -38,6 +38,8 @@ class LocalRounds(LocalJob):
         self._rounds = rounds
         #: the hosts that have begun with their state, and the tasks that read
         self._begun: set[Place] = set()
+        #: what tasks tell the driver of a micro-batch that is not committed
+        self._told: list[Envelope] | None = None
         super().__init__(job, clock, after)
 
     def _protocol_of(self, job: Job) -> RoundProtocol:
@@ -50,10 +52,18 @@ class LocalRounds(LocalJob):
         """The last committed micro-batch."""
         return self._protocol.finished
 
+    def plan_step(self, max_records: int = _PLENTY) -> bool:
+        """Run the rounds of a micro-batch, which the next :meth:`step` commits, unless that has
+        been done; False if there is nothing."""
+        if self._told is None:
+            self._told = self._run_rounds(max_records)
+        return self._told is not None
+
     def step(self, max_records: int = _PLENTY) -> bool:
-        told = self._run_rounds(max_records)
-        if told is None:
+        if not self.plan_step(max_records):
             return False
+        told, self._told = self._told, None
+        assert told is not None
         self._protocol.finish(self.batch + 1, told, {})
         return True
 
@@ -73,7 +83,7 @@ class LocalRounds(LocalJob):
 
     def _close_functions(self) -> None:
         super()._close_functions()
-        self._begun = set()
+        self._begun, self._told = set(), None
 
     def _run_rounds(self, max_records: int) -> list[Envelope] | None:
         """The rounds of a micro-batch; what tasks tell the driver at its end, None if there is
@@ -105,8 +115,7 @@ class LocalRounds(LocalJob):
                 if plan.final:
                     reader.close()
         for place in itertools.starmap(Place, self._places()):
-            envelopes.extend(self._run_host(place, envelopes, tick, marked))
-            wishes.append(self._hosts[place].wake)
+            envelopes.extend(self._run_host(place, envelopes, tick, marked, wishes))
         told = [envelope for envelope in envelopes if envelope.stage == DRIVER]
         cells = [envelope for envelope in told if envelope.kind == CELLS]
         self._protocol.take_round(cells, [wish for wish in wishes if wish is not None])
@@ -124,7 +133,12 @@ class LocalRounds(LocalJob):
         return itertools.product(range(1, len(spec.stages) + 1), range(spec.parallelism))
 
     def _run_host(
-        self, place: Place, envelopes: list[Envelope], tick: Tick, marked: bool
+        self,
+        place: Place,
+        envelopes: list[Envelope],
+        tick: Tick,
+        marked: bool,
+        wishes: list[int | None],
     ) -> list[Envelope]:
         slots, journal = self._job.spec.parallelism, self.checkpoint.journal(place)
         mine = [e for e in envelopes if e.stage == place.stage and e.slot % slots == place.slot]
@@ -134,6 +148,7 @@ class LocalRounds(LocalJob):
             host.begin(journal, tick)
         # the order in which envelopes come is not defined
         made = list(host.round(reversed(mine), tick))
+        wishes.append(host.wake)
         if marked:
             made.extend(host.checkpoint(journal, tick.final))
         return made

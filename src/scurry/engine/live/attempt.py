@@ -131,11 +131,13 @@ class LiveAttempt:
             raise self._cause_of(failure) from None
         finally:
             door.close()
-            with suppress(Exception):
-                if thread.is_alive():
+            conductor.hang_up()
+            if thread.is_alive():
+                with suppress(Exception):
                     self._context.cancelJobGroup(self._group)
-                    self._over.wait(_END_SECONDS)
-            conductor.close()
+                thread.join(_END_SECONDS)
+            if not thread.is_alive():
+                conductor.close()
 
     # --- Spark's part
 

@@ -362,10 +362,13 @@ class Conductor:
                 full = link.backlog > 0
                 self._poll.modify(link.fileno(), select.POLLIN | (select.POLLOUT if full else 0))
 
-    def close(self) -> None:
-        """Hang up."""
+    def hang_up(self) -> None:
+        """End all connections: tasks that are still at work give up."""
         for link in self._links.values():
             link.close()
+
+    def close(self) -> None:
+        """Nobody calls :meth:`wake` any more."""
         for number in (self._bell, self._rope):
             os.close(number)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -31,6 +32,10 @@ def launch(
     """Start ``job``; returns at once."""
     settings = configuration.to_dict()
     for_spark = {key: value for key, value in settings.items() if key.startswith("spark.")}
+    if execution.ENGINE.read(configuration) == execution.LIVE:
+        # all tasks run for as long as the job does, and something else may be asked of the session
+        needed = max(os.cpu_count() or 1, job.spec.parallelism, job.spec.ingress_tasks) + 1
+        for_spark.setdefault("spark.master", f"local[{needed}]")
 
     def connect(obtain: Callable[[Mapping[str, str]], SparkSession]) -> Connection:
         session = obtain(for_spark)

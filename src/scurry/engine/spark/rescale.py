@@ -1,8 +1,9 @@
-"""A checkpoint for another parallelism, or for a program whose operators run in other stages.
+"""A checkpoint for another parallelism, another engine, or a program whose operators run in other
+stages.
 
-Spark reads the journals of the last committed micro-batch out of its state stores, a task for each
-slot, and each task deals its journal out into files, one for each new slot. Nothing of the
-checkpoint is changed meanwhile. When all is written, and with it the epoch and the plan of a
+Spark reads the journals of the last committed micro-batch, out of its state stores or out of files,
+a task for each slot, and each task deals its journal out into files, one for each new slot. Nothing
+of the checkpoint is changed meanwhile. When all is written, and with it the epoch and the plan of a
 micro-batch that may have to be run again, the job's directory switches to the new generation. A
 crash before that leaves files that the next start deletes; a crash after it, the new generation.
 """
@@ -12,23 +13,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 
 import msgspec
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from scurry.checkpoint.directory import JobDirectory
+from scurry.checkpoint.file_journal import StoredHead, place_name
 from scurry.checkpoint.initial_state import InitialState, ShareWriter, share_name
 from scurry.checkpoint.layout import Home
 from scurry.checkpoint.log_files import LogFiles
 from scurry.checkpoint.manifest import Generation
 from scurry.common.fault_points import fault_point
+from scurry.common.options.execution import LIVE
 from scurry.engine.spark.local_stores import delete_stores
 from scurry.engine.spark.payload import JobPayload
 from scurry.engine.spark.session import query_session
-from scurry.engine.spark.stored_journals import StoredStage, slots_by_route
+from scurry.engine.spark.stored_journals import StoredStage, file_journals, slots_by_route
 from scurry.engine.standing import carry_over
-from scurry.runtime.rescaling import deal_for, redeal
+from scurry.runtime.rescaling import Split, deal_for, redeal
 from scurry.runtime.specs import JobSpec
 from scurry.state.codecs.schemas import Renumbering
 from scurry.state.journal import Head
@@ -78,10 +83,29 @@ def _deal_out_state(
     job: JobSpec,
     payload: JobPayload,
 ) -> None:
-    own = query_session(session, before.parallelism)
-    own.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", _ENTRIES_AT_ONCE)
     deal = deal_for(job)
     old, new = directory.home_of(before), directory.home_of(made)
+    if before.engine == LIVE:
+        _, last = directory.durable()
+        stored = directory.epoch_of(before, last).journals
+        heads, split = _split_files(session, payload, deal, old, new, stored)
+    else:
+        heads, split = _split_stores(session, payload, deal, old, new, before)
+    for place, start in redeal(heads, split, deal, before.operators).items():
+        InitialState(new.initial_state_of(*place)).write_start(start)
+
+
+def _split_stores(
+    session: SparkSession,
+    payload: JobPayload,
+    deal: Deal,
+    old: Home,
+    new: Home,
+    before: Generation,
+) -> tuple[dict[Place, Head], Split]:
+    """The heads of journals in Spark's state stores, and what deals these journals out."""
+    own = query_session(session, before.parallelism)
+    own.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", _ENTRIES_AT_ONCE)
     slots = slots_by_route(before.parallelism)
     stages = [StoredStage(own, str(old.spark), number, slots) for number in range(before.stages)]
     heads = {place: head for stage in stages for place, head in stage.heads.items()}
@@ -89,12 +113,33 @@ def _deal_out_state(
     def split(renumbering: Mapping[Place, Renumbering]) -> dict[Place, Gathered]:
         gathered: dict[Place, Gathered] = {}
         for stage in stages:
-            task = _SplitTask(payload, deal, slots, stage.number, old, new, stage.heads)
+            dealer = _Dealer(payload, deal, old, new, stage.heads)
+            task = _SplitTask(dealer, slots, stage.number)
             gathered.update(_split(stage.log, task, renumbering))
         return gathered
 
-    for place, start in redeal(heads, split, deal, before.operators).items():
-        InitialState(new.initial_state_of(*place)).write_start(start)
+    return heads, split
+
+
+def _split_files(
+    session: SparkSession,
+    payload: JobPayload,
+    deal: Deal,
+    old: Home,
+    new: Home,
+    stored: Mapping[str, StoredHead],
+) -> tuple[dict[Place, Head], Split]:
+    """The heads of journals that are files, and what deals these journals out."""
+    journals = file_journals(old, stored)
+    heads = {place: journal.head for place, journal in journals.items()}
+    dealer = _Dealer(payload, deal, old, new, heads)
+
+    def split(renumbering: Mapping[Place, Renumbering]) -> dict[Place, Gathered]:
+        task = _SplitFiles(dealer, dict(stored), dict(renumbering))
+        places = session.sparkContext.parallelize(sorted(heads), len(heads))
+        return {place: _gathered.decode(found) for place, found in places.map(task).collect()}
+
+    return heads, split
 
 
 def _split(
@@ -107,47 +152,85 @@ def _split(
     return {Place(stage, row.origin): _gathered.decode(bytes(row.gathered)) for row in done}
 
 
-class _SplitTask:
-    """What Spark runs on each partition of the journals."""
+class _Dealer:
+    """Deals out journals, in whatever process."""
 
     def __init__(
         self,
         payload: JobPayload,
         deal: Deal,
-        slots: dict[int, int],
-        stage: int,
         old: Home,
         new: Home,
         heads: Mapping[Place, Head],
     ) -> None:
         self._payload = payload
         self._deal = deal
-        self._slots = slots
-        self.stage = stage
-        self._old = old
+        self.old = old
         self._new = new
         self._heads = heads
+
+    def prepare(self) -> None:
+        """Called once in a process that deals: keys of users' classes are unpickled."""
+        self._payload.load()
+
+    def deal(
+        self,
+        origin: Place,
+        entries: Iterable[tuple[int, bytes]],
+        renumbering: Mapping[Place, Renumbering],
+    ) -> bytes:
+        """Deal out the journal of ``origin``, given its entries in order; what was gathered."""
+        head, numbers = self._heads[origin], renumbering.get(origin)
+        with _Shares(self._new, origin) as shares:
+            splitter = Splitter(origin, self._deal, shares.append, numbers, head.counts)
+            for seq, entry in entries:
+                splitter.take(seq, entry)
+            for group in large_groups(head, self.old.runs(*origin)):
+                splitter.take_group(group)
+            splitter.finish()
+        return msgspec.msgpack.encode(splitter.gathered)
+
+
+class _SplitFiles:
+    """What Spark runs for each journal that is files."""
+
+    def __init__(
+        self,
+        dealer: _Dealer,
+        stored: dict[str, StoredHead],
+        renumbering: dict[Place, Renumbering],
+    ) -> None:
+        self._dealer = dealer
+        self._stored = stored
+        self._renumbering = renumbering
+
+    def __call__(self, place: Place) -> tuple[Place, bytes]:
+        self._dealer.prepare()
+        origin = Place(*place)
+        name = place_name(*origin)
+        journal = file_journals(self._dealer.old, {name: self._stored[name]})[origin]
+        numbers = range(journal.head.first, journal.head.next)
+        entries = ((seq, journal.read(seq)) for seq in numbers)
+        return origin, self._dealer.deal(origin, entries, self._renumbering)
+
+
+class _SplitTask:
+    """What Spark runs on each partition of the journals in its state stores."""
+
+    def __init__(self, dealer: _Dealer, slots: dict[int, int], stage: int) -> None:
+        self._dealer = dealer
+        self._slots = slots
+        self.stage = stage
 
     def __call__(
         self, renumbering: Mapping[Place, Renumbering], batches: Iterable[pa.RecordBatch]
     ) -> Iterator[pa.RecordBatch]:
-        # keys of users' classes are unpickled
-        self._payload.load()
-        entries = _entries(batches)
-        entry = next(entries, None)
-        while entry is not None:
-            route, origin = entry[0], Place(self.stage, self._slots[entry[0]])
-            with _Shares(self._new, origin) as shares:
-                head, numbers = self._heads[origin], renumbering.get(origin)
-                kept = LogFiles(self._old.log(*origin))
-                splitter = Splitter(origin, self._deal, shares.append, numbers, head.counts)
-                while entry is not None and entry[0] == route:
-                    splitter.take(entry[1], kept.entry(entry[2]))
-                    entry = next(entries, None)
-                for group in large_groups(head, self._old.runs(*origin)):
-                    splitter.take_group(group)
-                splitter.finish()
-            gathered = msgspec.msgpack.encode(splitter.gathered)
+        self._dealer.prepare()
+        for route, found in groupby(_entries(batches), itemgetter(0)):
+            origin = Place(self.stage, self._slots[route])
+            kept = LogFiles(self._dealer.old.log(*origin))
+            entries = ((seq, kept.entry(content)) for _, seq, content in found)
+            gathered = self._dealer.deal(origin, entries, renumbering)
             yield pa.RecordBatch.from_pydict(
                 {"origin": [origin.slot], "gathered": [gathered]}, schema=_SUMMARY_ARROW
             )

@@ -1,4 +1,4 @@
-"""Journals as Spark's state stores have them, read without the query that wrote them.
+"""Journals, read without the job that wrote them, out of Spark's state stores or out of files.
 
 Each stage of a job is one operator of Spark's query, with two variables in its state: the heads of
 its slots' journals and their entries. Both are read as of the last committed micro-batch, with
@@ -19,8 +19,11 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from scurry.checkpoint.at_rest import CheckpointAtRest
+from scurry.checkpoint.file_journal import FileJournal, StoredHead
+from scurry.checkpoint.layout import Home
 from scurry.checkpoint.log_files import LogFiles
 from scurry.common.errors import ConfigurationError
+from scurry.common.options.execution import LIVE
 from scurry.common.own_directories import process_directory
 from scurry.engine.spark.routes import route_values
 from scurry.engine.spark.session import obtain_session, query_session
@@ -91,6 +94,9 @@ def stored_journals(
 ) -> dict[Place, StoredJournal]:
     """The journals of the slots of ``stages``, for reading; large entries are read from their files
     when they are asked for."""
+    if found.generation.engine == LIVE:
+        journals = file_journals(found.files, found.epoch.journals)
+        return {place: journal for place, journal in journals.items() if place.stage in stages}
     parallelism = found.generation.parallelism
     own = query_session(session or obtain_session({}), parallelism)
     slots = slots_by_route(parallelism)
@@ -99,6 +105,19 @@ def stored_journals(
         stage = StoredStage(own, str(found.spark), operator, slots)
         if stage.number in stages:
             made.update(_journals(stage, found, slots))
+    return made
+
+
+def file_journals(home: Home, stored: Mapping[str, StoredHead]) -> dict[Place, StoredJournal]:
+    """Journals that are files of the checkpoint, for reading; ``stored`` is what an epoch knows of
+    them."""
+    made: dict[Place, StoredJournal] = {}
+    for name, known in stored.items():
+        place = Place(*map(int, name.split("-")))
+        journal = FileJournal(home.log(*place), home.runs(*place), "", known)
+        found = StoredJournal.of(journal)
+        if found is not None:
+            made[place] = found
     return made
 
 

@@ -1,0 +1,158 @@
+"""Connections of the live engine, and who is let in."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from scurry.engine.live.doors import Address, Door, connect, own_host
+from scurry.engine.live.links import Link
+
+SECRET = b"s" * 32
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[Link, Link]]:
+    one, other = map(Link, socket.socketpair())
+    yield one, other
+    one.close()
+    other.close()
+
+
+def drained(sender: Link, receiver: Link) -> list[object]:
+    """All messages that ``sender`` has to send."""
+    found: list[object] = []
+    while sender.backlog:
+        sender.flush()
+        found.extend(receiver.receive())
+    found.extend(receiver.receive())
+    return found
+
+
+def test_messages_arrive_whole_and_in_order(pair: tuple[Link, Link]) -> None:
+    one, other = pair
+    sent = [[1, "a", b"x"], [], {"k": None}, [b"y" * 5_000_000, 2.5], [7]]
+    for message in sent:
+        one.send(message)
+    assert drained(one, other) == sent
+    assert one.backlog == 0
+
+
+def test_a_full_connection_does_not_block(pair: tuple[Link, Link]) -> None:
+    one, other = pair
+    one.send(b"z" * 20_000_000)
+    one.flush()
+    assert 0 < one.backlog < 20_000_100
+    assert drained(one, other) == [b"z" * 20_000_000]
+
+
+def test_both_sides_can_send_much_at_the_same_time(pair: tuple[Link, Link]) -> None:
+    for link in pair:
+        link.send(b"w" * 10_000_000)
+    found: list[int] = []
+    while len(found) < 2:
+        for link in pair:
+            link.flush()
+            found.extend(len(message) for message in link.receive())
+    assert found == [10_000_000, 10_000_000]
+
+
+def test_what_was_sent_before_the_end_arrives(pair: tuple[Link, Link]) -> None:
+    one, other = pair
+    one.send("last words")
+    one.flush()
+    one.close()
+    assert other.receive() == ["last words"]
+    assert other.receive() == []
+    assert other.closed
+
+
+def test_sending_to_somebody_who_has_gone(pair: tuple[Link, Link]) -> None:
+    one, other = pair
+    other.close()
+    one.send(b"x" * 1_000_000)
+    one.flush()
+    assert one.backlog == 0
+    assert one.receive() == []
+    assert one.closed
+
+
+@pytest.fixture(params=[None, "127.0.0.1"], ids=["unix", "tcp"])
+def door(request: pytest.FixtureRequest) -> Iterator[Door]:
+    made = Door(SECRET, request.param)
+    yield made
+    made.close()
+
+
+def reachable(door: Door) -> Address:
+    """The address as somebody has it who is on another machine, if the door is for those too."""
+    if door.address.tcp is None:
+        return door.address
+    return Address("another machine", "", door.address.tcp)
+
+
+class Waiting(threading.Thread):
+    """Whoever waits at a door."""
+
+    def __init__(self, door: Door) -> None:
+        super().__init__()
+        self._door = door
+        self.found: tuple[int, socket.socket] | None = None
+        self.start()
+
+    def run(self) -> None:
+        self.found = self._door.accept(self._door.sockets[-1])
+
+
+def test_who_knows_the_secret_is_let_in(door: Door) -> None:
+    waiting = Waiting(door)
+    with connect(reachable(door), SECRET, 7) as connection:
+        waiting.join()
+        assert waiting.found is not None
+        number, other = waiting.found
+        assert number == 7
+        with other:
+            connection.sendall(b"hello")
+            assert other.recv(5) == b"hello"
+
+
+def test_who_does_not_is_not(door: Door) -> None:
+    waiting = Waiting(door)
+    with pytest.raises(ConnectionError, match="cannot be reached"):
+        connect(reachable(door), b"another secret", 7)
+    waiting.join()
+    assert waiting.found is None
+
+
+def test_who_says_nothing_sensible_is_not(door: Door) -> None:
+    waiting = Waiting(door)
+    at = door.sockets[-1]
+    with socket.socket(at.family, socket.SOCK_STREAM) as stranger:
+        stranger.connect(at.getsockname())
+        stranger.sendall(b"GET / HTTP/1.1\r\n\r\n" * 10)
+        waiting.join()
+        assert waiting.found is None
+
+
+def test_a_task_notices_that_somebody_else_answers() -> None:
+    impostor, real = Door(b"impostor's own"), Door(SECRET)
+    try:
+        waiting = Waiting(impostor)
+        with pytest.raises(ConnectionError):
+            connect(impostor.address, SECRET, 0)
+        waiting.join()
+    finally:
+        impostor.close()
+        real.close()
+
+
+def test_an_address_on_another_machine_without_tcp() -> None:
+    with pytest.raises(ConnectionError, match="cannot be reached from this machine"):
+        connect(Address("another machine", "/nowhere"), SECRET, 0)
+
+
+def test_the_host_by_which_others_are_reached() -> None:
+    assert own_host(("127.0.0.1", 9)) == "127.0.0.1"
