@@ -1,6 +1,7 @@
 """Tests that need Spark share one local session, in one test process.
 
-With SCURRY_TEST_ENGINE=live all jobs that do not say otherwise are run by the live engine.
+With SCURRY_CONF='{"execution.engine": "live"}' all jobs are run by the live engine that do not say
+otherwise.
 """
 
 from __future__ import annotations
@@ -10,11 +11,10 @@ import os
 import pytest
 from pyspark.sql import SparkSession
 
-from scurry.common.options.execution import ENGINE, LIVE
+from scurry.common.options.execution import LIVE
 from scurry.testing.spark import local_session
 
-if os.environ.get("SCURRY_TEST_ENGINE") == LIVE:
-    object.__setattr__(ENGINE, "default", LIVE)
+if f'"{LIVE}"' in os.environ.get("SCURRY_CONF", ""):
     # the first session counts, and all tasks of a job need a slot at the same time
     local_session(9)
 

@@ -93,7 +93,7 @@ def _facts(status: RunningStatus) -> Iterable[str]:
     metrics = status.metrics
     yield (
         f"process {status.pid} on {plain(status.host)}, up {_up(status)}, parallelism "
-        f"{metrics.parallelism}, seen {span_in_words(time.time() - status.written)} ago"
+        f"{metrics.parallelism}, {metrics.engine or 'micro-batch'} engine, seen {span_in_words(time.time() - status.written)} ago"
     )
     parts = ", ".join(f"{name} {ms:.0f}" for name, ms in metrics.checkpoint_parts.items())
     yield (

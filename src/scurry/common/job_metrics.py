@@ -149,6 +149,8 @@ class JobMetrics(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     started: float = 0.0
     taken: float = 0.0
     parallelism: int = 1
+    #: what executes the job, as ``execution.engine`` names it
+    engine: str = ""
     uptime: Annotated[int, _gauge("Milliseconds since the job was started.")] = 0
     num_restarts: Annotated[int, _counter("How often the job failed and started again.")] = 0
     last_failure: str = ""

@@ -31,7 +31,7 @@ def explain(job: CompiledJob) -> str:
     lines = [
         f"Job {job.spec.name!r}: {_plural(len(job.spec.sources), 'source')}, "
         f"{_plural(stages, 'stage')}, parallelism {job.spec.parallelism}, "
-        f"{job.spec.max_parallelism} key groups; output: {_promise(job)}"
+        f"{job.spec.max_parallelism} key groups; {job.spec.engine} engine; output: {_promise(job)}"
     ]
     drawing = _Drawing(job, lines)
     for node in job.graph.operators:
@@ -77,7 +77,13 @@ def describe_plan(job: CompiledJob) -> str:
                 ],
             }
         )
-    whole = {"name": job.spec.name, "guarantee": job.spec.guarantee, "nodes": described}
+    spec = job.spec
+    whole = {
+        "name": spec.name,
+        "guarantee": spec.guarantee,
+        "engine": spec.engine,
+        "nodes": described,
+    }
     return json.dumps(whole, indent=2)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from scurry.common.errors import ProgramError
+from scurry.common.options.execution import MICRO_BATCH
 from scurry.compile.checks import check_program
 from scurry.compile.choose_operators import PhysicalOperator, choose_operators
 from scurry.compile.combining import with_combiners
@@ -52,6 +53,8 @@ class Settings:
     object_reuse: bool = False
     #: whether operators without a uid get one
     generated_uids: bool = True
+    #: what executes the job
+    engine: str = MICRO_BATCH
 
 
 @dataclass(frozen=True)
@@ -150,6 +153,7 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
         state=settings.state,
         inventory=_inventory(graph, naming, chosen),
         object_reuse=settings.object_reuse,
+        engine=settings.engine,
     )
     return CompiledJob(graph, layout, uids, spec, chosen, settings.on_other_history)
 

@@ -427,6 +427,7 @@ class StreamExecutionEnvironment(JobSettings):
             on_other_history=execution.ON_OTHER_HISTORY.read(configuration),
             object_reuse=self._config.is_object_reuse_enabled(),
             generated_uids=self._config.has_auto_generated_uids_enabled(),
+            engine=execution.ENGINE.read(configuration),
         )
 
     def _state_settings(self) -> StateSettings:

@@ -45,6 +45,7 @@ def _snapshot(progress: Progress, job: Job, state: str) -> JobMetrics:
         started=progress.started,
         taken=now,
         parallelism=spec.parallelism,
+        engine=spec.engine,
         uptime=int((now - progress.started) * 1000),
         num_restarts=progress.restarts,
         last_failure=progress.last_failure,

@@ -128,6 +128,7 @@ class LiveAttempt:
             conductor.run(self._look)
             self._over.wait(_END_SECONDS)
         except (TaskFailed, TaskGone) as failure:
+            conductor.hang_up()
             raise self._cause_of(failure) from None
         finally:
             door.close()

@@ -27,6 +27,7 @@ from scurry.engine.live.messages import (
     DONE,
     END,
     FAILED,
+    LOST,
     MEET,
     READY,
     ROUND,
@@ -309,6 +310,8 @@ class Conductor:
             self._ready.add(message[1])
         elif kind == FAILED:
             raise TaskFailed(message[2])
+        elif kind == LOST:
+            raise TaskGone(f"task {message[1]} has lost its connection to task {message[2]}")
 
     def _on_done(self, done: Done) -> None:
         under = self._under[done.round]

@@ -15,6 +15,7 @@ From a task to the driver:
 ``DONE``      a :class:`Done`
 ``TOLD``      a :class:`Told`
 ``FAILED``    what made it fail, as text
+``LOST``      another task that it has no connection to any more
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from scurry.checkpoint.file_journal import StoredHead
 from scurry.runtime.ingress import TaskPlan
 from scurry.runtime.report import Tick
 
-MEET, ROUND, END, CAME, READY, DONE, TOLD, FAILED = range(8)
+MEET, ROUND, END, CAME, READY, DONE, TOLD, FAILED, LOST = range(9)
 
 
 class Round(msgspec.Struct, array_like=True):

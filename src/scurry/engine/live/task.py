@@ -28,6 +28,7 @@ from scurry.engine.live.messages import (
     DONE,
     END,
     FAILED,
+    LOST,
     MEET,
     READY,
     ROUND,
@@ -227,18 +228,12 @@ class LiveTask:
                 self._missing(number, who)
 
     def _missing(self, number: int, who: int | None) -> None:
+        """Whoever was at the other end is gone."""
         self._poll.unregister(number)
         if who is None:
             raise Gone("the driver is gone")
-        # when the job ends, the others may be told so before this task is
-        self._peers[who].closed = True
-        deadline = time.monotonic() + 2 * _WAIT_SECONDS
-        while not self._ended and time.monotonic() < deadline and not self._control.closed:
-            select.select([self._control], [], [], _WAIT_SECONDS)
-            for message in self._control.receive():
-                self._obey(message)
-        if not self._ended:
-            raise Gone(f"task {who} is gone")
+        # when the job ends, others may hear of it before this task does: so the driver decides
+        self._control.send([LOST, self._index, who])
 
     def _obey(self, message: Any) -> None:
         if message[0] == ROUND:

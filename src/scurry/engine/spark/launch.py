@@ -32,7 +32,7 @@ def launch(
     """Start ``job``; returns at once."""
     settings = configuration.to_dict()
     for_spark = {key: value for key, value in settings.items() if key.startswith("spark.")}
-    if execution.ENGINE.read(configuration) == execution.LIVE:
+    if job.spec.engine == execution.LIVE:
         # all tasks run for as long as the job does, and something else may be asked of the session
         needed = max(os.cpu_count() or 1, job.spec.parallelism, job.spec.ingress_tasks) + 1
         for_spark.setdefault("spark.master", f"local[{needed}]")

@@ -28,7 +28,7 @@ from scurry.common.errors import ConfigurationError, JobError, LeaseLostError, c
 from scurry.common.job_metrics import JobMetrics
 from scurry.common.job_status import JobStatus
 from scurry.common.options.checkpoints import SAVEPOINT_DIRECTORY
-from scurry.common.options.execution import ENGINE, LIVE
+from scurry.common.options.execution import LIVE
 from scurry.common.own_directories import process_directory
 from scurry.common.waiting import Wait
 from scurry.engine.job import Job
@@ -137,7 +137,6 @@ class SparkJob:
         self._spec = replace(
             job.spec,
             run_id=uuid.uuid4().hex,
-            engine=ENGINE.read(self._configuration),
             local_root=local_dir,
             sys_path=tuple(dict.fromkeys(os.path.abspath(entry) for entry in sys.path)),
         )
