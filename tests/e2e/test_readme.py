@@ -23,6 +23,7 @@ __all__ = ["kafka_installed", "servers"]
 GROUPS = [
     [
         *("README.md", "docs/tutorial.md", "docs/sql.md", "docs/concepts/functions.md"),
+        "docs/concepts/engines.md",
         *(f"{HOW_TO}{name}.md" for name in ("savepoints", "read-state", "async-io", "patterns")),
     ],
     [

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from scurry.cli.shown import plain, size_in_words, span_in_words
 from scurry.common.job_metrics import OperatorMetrics
+from scurry.common.options.execution import MICRO_BATCH
 from scurry.engine.status import RunningStatus, listed_jobs, status_of
 from scurry.runtime.batch import MAX_WATERMARK
 
@@ -93,7 +94,8 @@ def _facts(status: RunningStatus) -> Iterable[str]:
     metrics = status.metrics
     yield (
         f"process {status.pid} on {plain(status.host)}, up {_up(status)}, parallelism "
-        f"{metrics.parallelism}, {metrics.engine or 'micro-batch'} engine, seen {span_in_words(time.time() - status.written)} ago"
+        f"{metrics.parallelism}, {metrics.engine or MICRO_BATCH} engine, "
+        f"seen {span_in_words(time.time() - status.written)} ago"
     )
     parts = ", ".join(f"{name} {ms:.0f}" for name, ms in metrics.checkpoint_parts.items())
     yield (

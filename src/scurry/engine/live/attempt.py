@@ -39,6 +39,8 @@ from scurry.functions.fencing import Fence
 _REASON_SECONDS = 5.0
 #: How long tasks may take to end when the job is over.
 _END_SECONDS = 30.0
+#: A wait that is shorter is not worth telling.
+_MOMENT_SECONDS = 3.0
 #: Checkpoints are made so often where the configuration does not say.
 _INTERVAL_MS = 1000
 
@@ -86,6 +88,7 @@ class LiveAttempt:
         self._group = f"scurry-{payload.run_id}"
         self._failure: BaseException | None = None
         self._over = threading.Event()
+        self._began = time.time()
 
     def run(
         self,
@@ -229,5 +232,8 @@ class LiveAttempt:
         return look
 
     def _post_wait(self, reason: str) -> None:
-        wait = Wait("free slots in Spark", "run all tasks at the same time", reason, time.time())
-        self._progress.board.post(self, wait)
+        """Tell whoever watches the job what it waits for, if it has waited for a moment."""
+        if time.time() - self._began > _MOMENT_SECONDS:
+            purpose = "run all tasks at the same time"
+            wait = Wait("free slots in Spark", purpose, reason, self._began)
+            self._progress.board.post(self, wait)

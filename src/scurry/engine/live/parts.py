@@ -11,6 +11,7 @@ another round, whether other parts have come so far or not.
 
 from __future__ import annotations
 
+import logging
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -23,6 +24,7 @@ from scurry.runtime.ingress import IngressTask
 from scurry.runtime.report import decode_report
 from scurry.runtime.specs import JobSpec
 
+_log = logging.getLogger("scurry.engine")
 #: Sends envelopes of a part to a task: the part, the round, the task, the envelopes, and whether
 #: the part has ended the round with them.
 Send = Callable[[int, int, int, list[Envelope], bool], None]
@@ -200,10 +202,15 @@ class Parts:
         wake = min(self._wishes.pop(number, []), default=None)
         self._tell(Done(self._index, number, wake, self._sent.pop(number, 0), news))
 
-    def close(self) -> None:
-        """Close the functions, unless that is done."""
-        for reader in self._readers.values():
-            reader.close()
-        for host, _ in self._hosts.values():
-            if not host.closed:
-                host.close()
+    def close(self) -> list[SlotHost]:
+        """Close all functions, unless that is done; the hosts whose input has come to its end."""
+        ended = [host for host, _ in self._hosts.values() if host.closed]
+        left: list[IngressTask | SlotHost] = list(self._readers.values())
+        left.extend(host for host, _ in self._hosts.values() if not host.closed)
+        for each in left:
+            try:
+                each.close()
+            except Exception:
+                # whatever ended the work before this is what the job is told
+                _log.warning("functions of task %s failed to close", self._index, exc_info=True)
+        return ended

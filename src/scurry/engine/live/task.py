@@ -109,6 +109,7 @@ class LiveTask:
         self._stores = LocalStores()
         self._journals: dict[str, StoredHead] = {}
         self._ended = False
+        self._parts: Parts | None = None
         self._poll = select.poll()
         #: the sockets of which the poll tells when they take more
         self._full: set[int] = set()
@@ -129,8 +130,14 @@ class LiveTask:
             self._fail(traceback.format_exc())
             raise
         finally:
-            for link in (*self._peers.values(), self._control):
-                link.close()
+            self._close()
+
+    def _close(self) -> None:
+        ended = [] if self._parts is None else self._parts.close()
+        for host in ended:
+            self._stores.erase(host.store.local)
+        for link in (*self._peers.values(), self._control):
+            link.close()
 
     def _fail(self, text: str) -> None:
         """Tell the driver what has happened, before the others only see that this task is gone."""
@@ -153,14 +160,12 @@ class LiveTask:
         self._watch(self._control, None)
         for number, link in self._peers.items():
             self._watch(link, number)
-        job = self._payload.load()
         self._parts = Parts(
-            job,
+            self._payload.load(),
             *(self._index, self._tasks, self._send, self._tell),
             load=self._payload.load,
             make_host=self._make_host,
         )
-        self._job = job
         self._control.send([READY, self._index])
 
     def _await_addresses(self) -> list[Address]:
@@ -202,13 +207,17 @@ class LiveTask:
 
     # --- the loop
 
+    @property
+    def _running(self) -> Parts:
+        assert self._parts is not None
+        return self._parts
+
     def _loop(self) -> None:
-        parts = self._parts
+        parts = self._running
         while not self._ended:
             moved = not self._is_held_up() and parts.advance()
             self._flush_all()
             self._take_in(0 if moved else _WAIT_SECONDS)
-        parts.close()
         self._send_rest()
 
     def _is_held_up(self) -> bool:
@@ -223,7 +232,7 @@ class LiveTask:
                 if who is None:
                     self._obey(message)
                 else:
-                    self._parts.take(*message)
+                    self._running.take(*message)
             if link.closed and not self._ended:
                 self._missing(number, who)
 
@@ -237,7 +246,7 @@ class LiveTask:
 
     def _obey(self, message: Any) -> None:
         if message[0] == ROUND:
-            self._parts.plan(as_round(message[1]))
+            self._running.plan(as_round(message[1]))
         elif message[0] == END:
             self._ended = True
 
@@ -247,7 +256,7 @@ class LiveTask:
 
     def _send(self, part: int, number: int, task: int, some: list[Envelope], ends: bool) -> None:
         if task == self._index:
-            self._parts.take(part, number, some, ends)
+            self._running.take(part, number, some, ends)
             return
         link = self._peers[task]
         link.send([part, number, some, ends])
