@@ -22,6 +22,10 @@ TABLES = {
     "side": "id BIGINT, text STRING",
 }
 PRICES = {"prices": "k BIGINT, price BIGINT, `dateTime` TIMESTAMP(3)"}
+_NUMBERS = "id BIGINT, k BIGINT, v BIGINT, `dateTime` TIMESTAMP(3)"
+NUMBERS = {"numbers": _NUMBERS, "others": _NUMBERS}
+#: What has a query run with mini-batches, if it begins so.
+_MINI_BATCH = "-- mini-batch"
 
 
 def count_char(text: str, char: str) -> int:
@@ -37,21 +41,29 @@ def options() -> argparse.Namespace:
     parser.add_argument("--queries", type=Path, required=True, help="a JSON file: name to text")
     parser.add_argument("--backend", default="")
     parser.add_argument("--prices", action="store_true", help="prices instead of NEXMark's tables")
+    parser.add_argument("--numbers", action="store_true", help="numbers instead of them")
     parser.add_argument("--parallelism", type=int, default=2)
     parser.add_argument("--form", default="csv", help="of the files")
     parser.add_argument("--conditions", default="", help="of patterns: expressions or python")
     return parser.parse_args()
 
 
-def declare(tables: Any, data: Path, form: str, prices: bool = False) -> None:
-    """Declare the tables over the files in ``data``, or the one of ``prices``."""
-    for name, columns in (PRICES if prices else TABLES).items():
+def declare(
+    tables: Any, data: Path, form: str, prices: bool = False, numbers: bool = False
+) -> None:
+    """Declare the tables over the files in ``data``, or the one of ``prices``, or ``numbers``."""
+    chosen = PRICES if prices else NUMBERS if numbers else TABLES
+    for name, columns in chosen.items():
         timed = ", WATERMARK FOR `dateTime` AS `dateTime` - INTERVAL '4' SECOND"
         tables.execute_sql(
             f"CREATE TEMPORARY TABLE {name} ({columns}{timed if 'dateTime' in columns else ''}) "
             f"WITH ('connector' = 'filesystem', 'path' = '{(data / name).absolute().as_uri()}', "
             f"'format' = '{form}')"
         )
+
+
+#: What is said when a contender has warmed up.
+WARM = "warm"
 
 
 def warm_up(tables: Any) -> None:
@@ -61,11 +73,18 @@ def warm_up(tables: Any) -> None:
         "CREATE TABLE into_warm WITH ('connector' = 'blackhole') "
         "AS SELECT * FROM (VALUES (1)) AS t (x)"
     ).wait()
+    print(WARM, flush=True)
 
 
 def run(tables: Any, texts: dict[str, str]) -> None:
     """Run all queries into nothing, and say how long each of them took."""
     for name, text in texts.items():
+        if text == "-- stream":
+            continue
+        mini = str(text.startswith(_MINI_BATCH)).lower()
+        tables.get_config().set("table.exec.mini-batch.enabled", mini)
+        tables.get_config().set("table.exec.mini-batch.allow-latency", "100 ms")
+        tables.get_config().set("table.exec.mini-batch.size", "100000")
         began = time.time()
         try:
             tables.execute_sql(

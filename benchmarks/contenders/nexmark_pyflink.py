@@ -27,7 +27,7 @@ def main() -> None:
     tables = TableEnvironment.create(environment.with_configuration(settings).build())
     function = udf(_nexmark.count_char, result_type=DataTypes.BIGINT())
     tables.create_temporary_system_function("count_char", function)
-    _nexmark.declare(tables, options.data, options.form, options.prices)
+    _nexmark.declare(tables, options.data, options.form, options.prices, options.numbers)
     _nexmark.warm_up(tables)
     _nexmark.run(tables, json.loads(options.queries.read_text()))
 

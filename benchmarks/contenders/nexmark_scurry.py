@@ -30,7 +30,7 @@ def main() -> None:
         tables = environment(options, name)
         function = udf(_nexmark.count_char, result_type=DataTypes.BIGINT())
         tables.create_temporary_system_function("count_char", function)
-        _nexmark.declare(tables, options.data, options.form, options.prices)
+        _nexmark.declare(tables, options.data, options.form, options.prices, options.numbers)
         _nexmark.run(tables, {name: text})
 
 

@@ -27,7 +27,7 @@ from scurry.table.schema import (
     UnresolvedMetadataColumn,
 )
 
-__all__ = ["resolved_as_declared"]
+__all__ = ["declared_text", "resolved_as_declared"]
 
 
 def resolved_as_declared(schema: Schema, row_type: RowType) -> ResolvedSchema:
@@ -36,7 +36,9 @@ def resolved_as_declared(schema: Schema, row_type: RowType) -> ResolvedSchema:
     marks = tuple(
         WatermarkSpec(
             one.column,
-            ResolvedExpression(_text(one.expression), plain(row_type[one.column].data_type)),
+            ResolvedExpression(
+                declared_text(one.expression), plain(row_type[one.column].data_type)
+            ),
         )
         for one in schema.watermarks
         if one.column in row_type.field_names()
@@ -49,12 +51,13 @@ def resolved_as_declared(schema: Schema, row_type: RowType) -> ResolvedSchema:
 def _column(column: UnresolvedColumn, row_type: RowType) -> Column:
     kind = row_type[column.name].data_type
     if isinstance(column, UnresolvedComputedColumn):
-        expression = ResolvedExpression(_text(column.expression), kind)
+        expression = ResolvedExpression(declared_text(column.expression), kind)
         return ComputedColumn(column.name, kind, column.comment, expression)
     if isinstance(column, UnresolvedMetadataColumn):
         return MetadataColumn(column.name, kind, column.comment, column.key, column.virtual)
     return PhysicalColumn(column.name, kind, column.comment)
 
 
-def _text(written: str | ExpressionCore) -> str:
+def declared_text(written: str | ExpressionCore) -> str:
+    """The expression of a column or a watermark; texts are shown as they were written."""
     return unparse(written.node) if isinstance(written, ExpressionCore) else written

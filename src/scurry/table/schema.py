@@ -43,7 +43,7 @@ class UnresolvedComputedColumn:
     comment: str | None = None
 
     def __str__(self) -> str:
-        return f"`{self.name}` AS {self.expression}{_comment(self.comment)}"
+        return f"`{self.name}` AS {_written(self.expression)}{_comment(self.comment)}"
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class UnresolvedWatermark:
     expression: str | Expression
 
     def __str__(self) -> str:
-        return f"WATERMARK FOR `{self.column}` AS {self.expression}"
+        return f"WATERMARK FOR `{self.column}` AS {_written(self.expression)}"
 
 
 @dataclass(frozen=True)
@@ -218,6 +218,11 @@ def _type(column: object, data_type: object) -> DataType | str:
             f"in SQL, got {data_type!r}."
         )
     return data_type
+
+
+def _written(expression: str | Expression) -> str:
+    """An expression of a schema that is not resolved; texts of SQL stand in brackets."""
+    return f"[{expression}]" if isinstance(expression, str) else str(expression)
 
 
 def _comment(comment: str | None) -> str:

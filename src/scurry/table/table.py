@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from scurry.common.data_types import DataType, RowType
 from scurry.common.errors import MissingMethodError, ProgramError
 from scurry.functions.udfs import UserDefinedFunctionWrapper
+from scurry.planner.time_attributes import is_rowtime, plain
 from scurry.sql import ast
 from scurry.sql.parser import parse_name
 from scurry.table.catalog.errors import nearest
@@ -110,13 +111,26 @@ class Table:
 
     def get_schema(self) -> TableSchema:
         """Names and types of the columns, in the older form."""
-        return TableSchema(self.row_type.field_names(), self.row_type.field_types())
+        shown = self._shown_type()
+        notes = {} if self.declared is None else self.get_resolved_schema().notes()
+        return TableSchema(shown.field_names(), shown.field_types(), notes)
 
     def get_resolved_schema(self) -> ResolvedSchema:
         """Names and types of the columns; of a catalog's table read as it is, its declaration."""
+        shown = self._shown_type()
         if self.declared is not None:
-            return resolved_as_declared(self.declared, self.row_type)
-        return ResolvedSchema.physical(self.row_type.field_names(), self.row_type.field_types())
+            return resolved_as_declared(self.declared, shown)
+        return ResolvedSchema.physical(shown.field_names(), shown.field_types())
+
+    def _shown_type(self) -> RowType:
+        """The columns as schemas show them: in batch mode there is no event time."""
+        if self._environment.streaming:
+            return self.row_type
+        fields = [(f.name, f.data_type) for f in self.row_type]
+        return RowType.of(
+            [name for name, _ in fields],
+            [plain(kind) if is_rowtime(kind) else kind for _, kind in fields],
+        )
 
     def print_schema(self) -> None:
         """Write the schema to standard output."""
@@ -126,7 +140,9 @@ class Table:
 
     def select(self, *fields: Expression) -> Table:
         """The values of expressions: columns, computations, or aggregates of all rows."""
-        return self._selecting(self._items(fields))
+        items = self._items(fields)
+        self._check_unique("select", items)
+        return self._selecting(items)
 
     def alias(self, field: str, *fields: str) -> Table:
         """The same columns under other names, all or the first of them."""

@@ -284,9 +284,9 @@ class TableEnvironment(PlanMethods, ModelMethods, JavaFunctionMethods):
         path: str,
         descriptor: TableDescriptor,
         ignoreIfExists: bool | None = False,
-    ) -> bool:
-        """Make a table in a catalog; False if there is one already and that is all right."""
-        return self._create_table(path, descriptor, False, bool(ignoreIfExists))
+    ) -> None:
+        """Make a table in a catalog; one that is there already is all right if that is said."""
+        self._create_table(path, descriptor, False, bool(ignoreIfExists))
 
     def _create_table(
         self, path: str, descriptor: TableDescriptor, temporary: bool, ignore_if_exists: bool

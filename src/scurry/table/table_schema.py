@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from scurry.common.data_types import DataType, RowType
 from scurry.common.errors import ProgramError
@@ -17,7 +17,10 @@ class TableSchema:
         self,
         field_names: Sequence[str] | None = None,
         data_types: Sequence[DataType] | None = None,
+        notes: Mapping[str | None, Sequence[str]] | None = None,
     ) -> None:
+        #: what is shown behind the columns of these names and, for None, below all columns
+        self._notes = notes or {}
         self._names = list(field_names or ())
         self._types = list(data_types or ())
         if len(self._names) != len(self._types):
@@ -68,9 +71,11 @@ class TableSchema:
 
     def __repr__(self) -> str:
         lines = [
-            f" |-- {name}: {kind}\n" for name, kind in zip(self._names, self._types, strict=True)
+            " ".join((f" |-- {name}: {kind}", *self._notes.get(name, ())))
+            for name, kind in zip(self._names, self._types, strict=True)
         ]
-        return "root\n" + "".join(lines)
+        lines += [f" |-- {note}" for note in self._notes.get(None, ())]
+        return "root\n" + "".join(f"{line}\n" for line in lines)
 
     @classmethod
     def builder(cls) -> TableSchema.Builder:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from scurry.sql.unparse import expressions, json_functions, matching, queries, session, statements
 from scurry.sql.unparse import tables as tables
-from scurry.sql.unparse.writer import quoted, unparse
+from scurry.sql.unparse.writer import quoted, unparse, unparse_with_backticks
 
-__all__ = ["quoted", "unparse"]
+__all__ = ["quoted", "unparse", "unparse_with_backticks"]
 
 #: the modules whose import fills the table of writers
 _PARTS = (expressions, json_functions, matching, queries, session, statements, tables)

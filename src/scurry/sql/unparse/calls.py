@@ -9,7 +9,7 @@ from scurry.sql.ast.node import Expression, Name
 from scurry.sql.ast.queries import ExplicitTable
 from scurry.sql.keywords import FUNCTIONS, NILADIC
 from scurry.sql.parser.calls import SPECIAL_CALLS
-from scurry.sql.unparse.writer import commas, quoted, unparse, when, words, writes
+from scurry.sql.unparse.writer import bare, commas, quoted, unparse, when, words, writes
 
 
 @writes(ast.FunctionCall)
@@ -37,7 +37,7 @@ def _function_name(name: Name) -> str:
     word = str(name).upper()
     if len(name.parts) == 1 and word in FUNCTIONS and name.names[0].isascii():
         return str(name)
-    return unparse(name)
+    return unparse(name) if len(name.parts) > 1 else bare(name.names[0])
 
 
 # --- functions with words of their own ------------------------------------------------------------

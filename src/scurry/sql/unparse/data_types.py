@@ -14,7 +14,15 @@ from scurry.sql.ast.data_types import (
     TypeNode,
     UserType,
 )
-from scurry.sql.unparse.writer import commas, quoted, string, unparse, words, writes
+from scurry.sql.unparse.writer import (
+    commas,
+    full_names,
+    quoted,
+    string,
+    unparse,
+    words,
+    writes,
+)
 
 
 def _nullable(node: TypeNode, text: str) -> str:
@@ -24,7 +32,8 @@ def _nullable(node: TypeNode, text: str) -> str:
 @writes(NamedType)
 def _named(node: NamedType) -> str:
     numbers = f"({', '.join(map(str, node.parameters))})" if node.parameters else ""
-    return _nullable(node, f"{node.name}{numbers}")
+    name = "INTEGER" if node.name == "INT" and full_names() else node.name
+    return _nullable(node, f"{name}{numbers}")
 
 
 @writes(IntervalType)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from scurry.sql.ast.node import Identifier, Name, Node
@@ -20,6 +21,7 @@ _AMBIGUOUS = frozenset(
 )  # fmt: skip
 
 N = TypeVar("N", bound=Node)
+_EVERY_NAME: ContextVar[bool] = ContextVar("every name in backticks", default=False)
 
 
 def writes(kind: type[N]) -> Callable[[Callable[[N], str]], Callable[[N], str]]:
@@ -35,6 +37,21 @@ def writes(kind: type[N]) -> Callable[[Callable[[N], str]], Callable[[N], str]]:
 def unparse(node: Node) -> str:
     """A text that parses to a tree equal to ``node``."""
     return _WRITERS[type(node)](node)
+
+
+def unparse_with_backticks(node: Node) -> str:
+    """The same with every name in backticks and types by their full names, as Flink keeps the
+    expressions of a table's declaration."""
+    token = _EVERY_NAME.set(True)
+    try:
+        return unparse(node)
+    finally:
+        _EVERY_NAME.reset(token)
+
+
+def full_names() -> bool:
+    """Whether names are written as Flink keeps them."""
+    return _EVERY_NAME.get()
 
 
 def commas(nodes: Iterable[Node]) -> str:
@@ -58,10 +75,19 @@ def optional(prefix: str, node: Node | None) -> str:
 
 
 def quoted(name: str) -> str:
-    """A name, in backticks if it needs them."""
+    """A name, in backticks if it needs them, or if all names are to have them."""
+    return _in_backticks(name) if _EVERY_NAME.get() else bare(name)
+
+
+def bare(name: str) -> str:
+    """A name, in backticks only if it needs them."""
     upper = name.upper()
     if _PLAIN.fullmatch(name) and upper not in RESERVED and upper not in _AMBIGUOUS:
         return name
+    return _in_backticks(name)
+
+
+def _in_backticks(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 

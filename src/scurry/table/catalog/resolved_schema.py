@@ -283,6 +283,18 @@ class ResolvedSchema:
         pairs = zip(column_names, column_data_types, strict=True)
         return ResolvedSchema(tuple(Column.physical(name, kind) for name, kind in pairs))
 
+    def notes(self) -> dict[str | None, list[str]]:
+        """What the older form of a schema shows beside names and types: of columns by their names,
+        and of the table."""
+        found: dict[str | None, list[str]] = {
+            column.name: [extras] for column in self.columns if (extras := column.explain_extras())
+        }
+        marks = [str(mark).replace("`", "", 2) for mark in self.watermark_specs]
+        key = self.primary_key
+        if key is not None:
+            marks.append(f"CONSTRAINT {key.name} PRIMARY KEY ({', '.join(key.columns)})")
+        return {**found, None: marks}
+
     def get_column_count(self) -> int:
         """How many columns there are."""
         return len(self.columns)

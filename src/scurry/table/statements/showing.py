@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from scurry.common.data_types import DataType, DataTypes
+from scurry.common.data_types.atomic import MAX_LENGTH
 from scurry.common.errors import NotSupportedError, ProgramError
 from scurry.common.spans import located
+from scurry.planner.time_attributes import is_rowtime, plain
 from scurry.sql import ast
 from scurry.table.catalog.names import quoted
 from scurry.table.catalog.objects import CatalogTable, CatalogView
 from scurry.table.catalogs import FoundTable
+from scurry.table.declared_schemas import declared_text
 from scurry.table.jobs import StartedJob
-from scurry.table.schema import UnresolvedColumn, UnresolvedPhysicalColumn
+from scurry.table.schema import (
+    Schema,
+    UnresolvedColumn,
+    UnresolvedComputedColumn,
+    UnresolvedPhysicalColumn,
+)
 from scurry.table.session_catalog import InlineView
 from scurry.table.statements.alterations import partition_spec
 from scurry.table.statements.results import filtered, listing, of_text
@@ -133,11 +142,43 @@ def create_table_text(found: FoundTable) -> str:
     comment = "" if table.comment is None else f"COMMENT {_literal(table.comment)}\n"
     keys = ", ".join(map(quoted, table.partition_keys))
     partitioned = f"PARTITIONED BY ({keys})\n" if keys else ""
-    options = ",\n  ".join(f"{_literal(k)} = {_literal(v)}" for k, v in table.options.items())
+    pairs = sorted(table.options.items())
+    options = ",\n  ".join(f"{_literal(k)} = {_literal(v)}" for k, v in pairs)
+    lines = ",\n  ".join(_declaration(table.schema))
     return (
-        f"CREATE {temporary}TABLE {found.identifier.as_serializable_string()} {table.schema}\n"
+        f"CREATE {temporary}TABLE {found.identifier.as_serializable_string()} (\n  {lines}\n)\n"
         f"{comment}{partitioned}WITH (\n  {options}\n)\n"
     )
+
+
+def _declaration(schema: Schema) -> Iterator[str]:
+    """The columns, watermarks and the key of a table, as they are declared."""
+    for column in schema.columns:
+        text = f"`{column.name}`"
+        if not isinstance(column, UnresolvedComputedColumn):
+            text += f" {_full_type(column.data_type)}"
+        if not isinstance(column, UnresolvedPhysicalColumn):
+            text += f" {_extras(column)}"
+        yield text if column.comment is None else f"{text} COMMENT {_literal(column.comment)}"
+    for mark in schema.watermarks:
+        yield f"WATERMARK FOR `{mark.column}` AS {declared_text(mark.expression)}"
+    if schema.primary_key is not None:
+        yield str(schema.primary_key)
+
+
+#: Names in backticks, and short names of types.
+_TYPE_WORDS = re.compile(r"`[^`]*`|\b(STRING|BYTES)\b|\bTIMESTAMP_LTZ\((\d)\)")
+
+
+def _full_type(kind: DataType | str) -> str:
+    """A type by its full name."""
+
+    def full(found: re.Match[str]) -> str:
+        if found[1]:
+            return f"VAR{'CHAR' if found[1] == 'STRING' else 'BINARY'}({MAX_LENGTH})"
+        return f"TIMESTAMP({found[2]}) WITH LOCAL TIME ZONE" if found[2] else found[0]
+
+    return _TYPE_WORDS.sub(full, str(kind))
 
 
 def _create_view(environment: TableEnvironment, statement: ast.Show) -> TableResult:
@@ -155,7 +196,8 @@ def _create_view(environment: TableEnvironment, statement: ast.Show) -> TableRes
     temporary = "TEMPORARY " if found.temporary else ""
     names = ",\n  ".join(quoted(column.name) for column in view.schema.columns)
     name = found.identifier.as_serializable_string()
-    text = f"CREATE {temporary}VIEW {name} (\n  {names}\n)\nAS {view.expanded_query}\n"
+    comment = f"COMMENT {_literal(view.comment)}\n" if view.comment else ""
+    text = f"CREATE {temporary}VIEW {name} (\n  {names}\n)\n{comment}AS {view.expanded_query}\n"
     return of_text(text)
 
 
@@ -286,7 +328,7 @@ def column_rows(environment: TableEnvironment, found: FoundTable) -> list[list[A
     schema = found.table.schema
     declared: dict[str, UnresolvedColumn] = {one.name: one for one in schema.columns}
     key = () if schema.primary_key is None else schema.primary_key.columns
-    marks = {mark.column: str(mark.expression) for mark in schema.watermarks}
+    marks = {mark.column: declared_text(mark.expression) for mark in schema.watermarks}
     rows = []
     for column in node.columns:
         own = declared.get(column.name)
@@ -296,20 +338,25 @@ def column_rows(environment: TableEnvironment, found: FoundTable) -> list[list[A
         rows.append(
             [
                 column.name,
-                column.type.describe(),
+                _shown(environment, column.type).describe(),
                 column.type.is_nullable,
                 f"PRI({', '.join(key)})" if column.name in key else "",
                 extras,
                 marks.get(column.name, ""),
-                None if own is None else own.comment,
+                "" if own is None else own.comment or "",
             ]
         )
     return rows
 
 
+def _shown(environment: TableEnvironment, kind: DataType) -> DataType:
+    """A type as it is shown: in batch mode there is no event time."""
+    return plain(kind) if is_rowtime(kind) and not environment.streaming else kind
+
+
 def _extras(column: Any) -> str:
     if hasattr(column, "expression"):
-        return f"AS {column.expression}"
+        return f"AS {declared_text(column.expression)}"
     source = "" if column.key is None else f" FROM '{column.key}'"
     return f"METADATA{source}{' VIRTUAL' if column.virtual else ''}"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scurry.common.errors import NotSupportedError, ProgramError
 from scurry.common.spans import located
 from scurry.sql import ast
-from scurry.sql.unparse import unparse
+from scurry.sql.unparse import unparse, unparse_with_backticks
 from scurry.table.catalog.names import ObjectIdentifier
 from scurry.table.catalog.objects import CatalogBaseTable, CatalogTable, CatalogView
 from scurry.table.schema import (
@@ -121,7 +121,8 @@ def column_of(column: ast.Column) -> UnresolvedColumn:
     """A column as schemas have it."""
     name = column.name.name
     if isinstance(column, ast.ComputedColumn):
-        return UnresolvedComputedColumn(name, unparse(column.expression), column.comment)
+        text = unparse_with_backticks(column.expression)
+        return UnresolvedComputedColumn(name, text, column.comment)
     if isinstance(column, ast.MetadataColumn):
         kind = as_type(unparse(column.type))
         return UnresolvedMetadataColumn(name, kind, column.key, column.virtual, column.comment)
@@ -131,7 +132,8 @@ def column_of(column: ast.Column) -> UnresolvedColumn:
 
 def watermark_of(watermark: ast.Watermark) -> UnresolvedWatermark:
     """A watermark as schemas have it."""
-    return UnresolvedWatermark(".".join(watermark.column.names), unparse(watermark.expression))
+    text = unparse_with_backticks(watermark.expression)
+    return UnresolvedWatermark(".".join(watermark.column.names), text)
 
 
 def _primary_key(statement: ast.CreateTable) -> UnresolvedPrimaryKey | None:
