@@ -22,6 +22,7 @@ from scurry.planner.catalog import Catalog
 from scurry.planner.errors import SqlValidationError, unknown
 from scurry.planner.time_attributes import materialized
 from scurry.sql import ast
+from scurry.sql.keywords import NILADIC
 
 
 @dataclass(frozen=True)
@@ -275,6 +276,9 @@ def _name_of(item: ast.SelectItem) -> str | None:
     expression = item.expression
     if isinstance(expression, ast.Name):
         return expression.names[-1]
+    if isinstance(expression, ast.FunctionCall) and str(expression.name) in NILADIC:
+        # a function that is called without parentheses looks like a column
+        return expression.span.text or str(expression.name)
     return expression.field.name if isinstance(expression, ast.FieldAccess) else None
 
 
