@@ -45,6 +45,10 @@ class Result:
     cpu_us: float | None = None
     #: events/s as a share of what the benchmark's own limit allows
     share: float | None = None
+    #: how long records took, in milliseconds
+    p50_ms: float | None = None
+    p99_ms: float | None = None
+    max_ms: float | None = None
     keys: int = 0
     worker_own_mb: int = 0
     command: str = ""
@@ -113,6 +117,10 @@ def columns(results: list[Result]) -> list[tuple[str, str, list[str]]]:
     if any(result.median_batch_ms is not None for result in results):
         batches = [f"{result.median_batch_ms or 0:.0f} ms" for result in results]
         table.insert(3, ("median batch", "right", batches))
+    for name in ("max", "p99", "p50"):
+        taken = [getattr(result, f"{name}_ms") for result in results]
+        if any(each is not None for each in taken):
+            table.insert(3, (name, "right", [f"{each or 0:,.1f} ms" for each in taken]))
     if any(result.cpu_us is not None for result in results):
         cpu = ["" if result.cpu_us is None else f"{result.cpu_us:.1f} us" for result in results]
         table.insert(3, ("CPU/event", "right", cpu))

@@ -39,6 +39,8 @@ from scurry.functions.fencing import Fence
 _REASON_SECONDS = 5.0
 #: How long tasks may take to end when the job is over.
 _END_SECONDS = 30.0
+#: How often Spark is asked whether it has started the tasks.
+_LOOK_SECONDS = 0.5
 #: A wait that is shorter is not worth telling.
 _MOMENT_SECONDS = 3.0
 #: Checkpoints are made so often where the configuration does not say.
@@ -212,24 +214,36 @@ class LiveAttempt:
     def _looking_for_slots(
         self, conductor: Conductor, stopping: threading.Event
     ) -> Callable[[], None]:
-        """Raises if tasks do not start, because others have the slots."""
+        """Raises if Spark does not start the tasks, because others have the slots. Tasks that Spark
+        has started may take their time until they come."""
         deadline = time.monotonic() + max(self._patience, 1.0)
+        next_look = time.monotonic() + _LOOK_SECONDS
 
         def look() -> None:
+            nonlocal next_look
             self._look()
-            if conductor.came == self._tasks:
+            if conductor.came == self._tasks or time.monotonic() < next_look:
                 return
-            if time.monotonic() >= deadline or stopping.is_set():
+            next_look = time.monotonic() + _LOOK_SECONDS
+            started = self._started()
+            if started < self._tasks and (time.monotonic() >= deadline or stopping.is_set()):
                 raise JobError(
-                    f"{conductor.came} of the {self._tasks} tasks of the job have started within "
+                    f"Spark has started {started} of the {self._tasks} tasks of the job within "
                     f"{self._patience:.0f} s. The live engine runs all of them at the same time, "
                     "and other jobs seem to have the slots of the cluster. Give the job fewer "
                     "slots (env.set_parallelism), or more time "
                     f"({execution.LIVE_SLOTS_WAIT.key}), or use execution.engine: micro-batch."
                 )
-            self._post_wait(f"{conductor.came} of {self._tasks} tasks have started")
+            self._post_wait(f"{started} of {self._tasks} tasks have started")
 
         return look
+
+    def _started(self) -> int:
+        """How many tasks Spark has given to executors."""
+        tracker = self._context.statusTracker()
+        jobs = [tracker.getJobInfo(number) for number in tracker.getJobIdsForGroup(self._group)]
+        stages = [tracker.getStageInfo(number) for job in jobs if job for number in job.stageIds]
+        return sum(stage.numActiveTasks for stage in stages if stage)
 
     def _post_wait(self, reason: str) -> None:
         """Tell whoever watches the job what it waits for, if it has waited for a moment."""

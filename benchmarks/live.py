@@ -1,0 +1,193 @@
+"""How long a record takes: a keyed count under a steady load, live, in micro-batches, in PyFlink.
+
+Records are due at a steady rate, and a record's latency is the time from then until the sink has
+its result. All contenders make the records the same way, keep state durably with a checkpoint every
+second, and are measured the same way, one after the other, each in a process of its own. With
+``--rate 0`` records are made as fast as they are taken, and what counts is how many that is.
+
+Shapes: ``one`` keyed stage, ``two`` of them, ``windows`` of 100 ms with a process function (their
+latency contains no waiting for the window's end: it is that of the window's last record). A million
+keys are ``--shape one --keys 1000000``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import numpy as np
+from rich.console import Console
+
+from benchmarks import _results
+from benchmarks._memory import JVM, WORKERS, MemoryWatch
+from benchmarks._results import OUT, ROOT, Result
+
+NAME = "live"
+_SLOTS = 2
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A program to measure."""
+
+    name: str
+    module: str
+    options: tuple[str, ...] = ()
+    note: str = ""
+    #: seconds from its start until records are due
+    start_s: float = 30.0
+    #: the variable that names its interpreter, if that is not this one
+    interpreter_variable: str = ""
+    #: what it cannot keep up with is not asked of it
+    most_rate: float = float("inf")
+
+    @property
+    def interpreter(self) -> str | None:
+        """The interpreter to run it with, None if there is none."""
+        variable = self.interpreter_variable
+        return os.environ.get(variable) if variable else sys.executable
+
+
+CONTENDERS = (
+    Contender("scurry", "live_scurry", ("execution.engine=live",), "live, 4 ms linger"),
+    Contender(
+        "scurry_no_linger",
+        "live_scurry",
+        ("execution.engine=live", "execution.live.linger=0 ms"),
+        "live, no linger",
+    ),
+    Contender("scurry_micro_batch", "live_scurry", (), "micro-batches"),
+    Contender(
+        "pyflink_thread",
+        "live_pyflink",
+        note="thread mode, RocksDB, buffers and bundles of 1 ms",
+        interpreter_variable="SCURRY_PYFLINK_PYTHON",
+        most_rate=20_000,
+    ),
+    Contender(
+        "pyflink_process",
+        "live_pyflink",
+        ("python.execution-mode=process",),
+        "process mode, RocksDB, buffers and bundles of 1 ms",
+        interpreter_variable="SCURRY_PYFLINK_PYTHON",
+        most_rate=20_000,
+    ),
+)
+
+
+def measure(
+    contender: Contender, rate: float, keys: int, shape: str, seconds: float, warm: float
+) -> Result:
+    """Run ``contender``, and look at the records of the last ``seconds``."""
+    work = OUT / "work" / contender.name
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    started = time.time()
+    start = started + contender.start_s
+    (work / "start").write_text(repr(start))
+    assert contender.interpreter is not None
+    command = [contender.interpreter, "-m", f"benchmarks.contenders.{contender.module}"]
+    command += ["--work", str(work), "--rate", str(rate), "--keys", str(keys), "--shape", shape]
+    command += ["--seconds", str(warm + seconds), "--parallelism", str(_SLOTS)]
+    command += [part for option in contender.options for part in ("--option", option)]
+    log = OUT / "logs" / f"live-{contender.name}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    environment = {**os.environ, "PYTHONPATH": path}
+    with log.open("w") as errors:
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=environment,
+            stdout=errors,
+            stderr=errors,
+            start_new_session=True,
+        )
+    with MemoryWatch(process.pid) as watch:
+        try:
+            time.sleep(max(0.0, start + warm + seconds + 1 - time.time()))
+        finally:
+            memory = (watch.peak_mb(), watch.peak_mb(JVM), watch.peak_mb(WORKERS))
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    result = _look(contender, work, started, start + warm, start + warm + seconds, memory)
+    shutil.rmtree(work, ignore_errors=True)
+    return result
+
+
+def _look(
+    contender: Contender,
+    work: Path,
+    started: float,
+    begin: float,
+    end: float,
+    memory: tuple[int, int, int],
+) -> Result:
+    files = [np.fromfile(path, np.int64) for path in work.glob("latencies-*")]
+    found = np.concatenate([each[: len(each) // 2 * 2] for each in files or [np.empty(0)]])
+    pairs = found.reshape(-1, 2)
+    if not len(pairs):
+        raise click.ClickException(f"{contender.name} has written nothing; see its log")
+    first = pairs[:, 0].min() / 1e6
+    came = pairs[(pairs[:, 0] >= begin * 1e6) & (pairs[:, 0] < end * 1e6)]
+    latency = (came[:, 0] - came[:, 1]) / 1000
+    p50, p99, most = np.percentile(latency, [50, 99, 100]) if len(latency) else (0, 0, 0)
+    return Result(
+        contender=contender.name,
+        events=len(pairs),
+        output_rows=len(came),
+        events_per_s=round(len(came) / (end - begin)),
+        peak_rss_mb=memory[0],
+        jvm_rss_mb=memory[1],
+        worker_rss_mb=memory[2],
+        first_result_s=round(first - started, 2),
+        wall_s=round(end - started, 2),
+        note=contender.note,
+        p50_ms=round(float(p50), 2),
+        p99_ms=round(float(p99), 2),
+        max_ms=round(float(most), 2),
+    )
+
+
+@click.command(help=__doc__.splitlines()[0])
+@click.option("--rate", default=5000.0, show_default=True, help="events/s; 0 for all at once")
+@click.option("--keys", default=10_000, show_default=True)
+@click.option("--shape", type=click.Choice(["one", "two", "windows"]), default="one")
+@click.option("--seconds", default=15.0, show_default=True, help="seconds that are measured")
+@click.option("--warm", default=8.0, show_default=True, help="seconds before them")
+@click.option("--only", multiple=True, help="contenders, by name")
+def main(
+    rate: float, keys: int, shape: str, seconds: float, warm: float, only: tuple[str, ...]
+) -> None:
+    """Measure the contenders, one after the other."""
+    console = Console(stderr=True, highlight=False)
+    command = f"python -m benchmarks.{NAME} --rate {rate:g} --keys {keys} --shape {shape}"
+    results: list[Result] = []
+    absent: dict[str, str] = {}
+    for contender in CONTENDERS:
+        if only and contender.name not in only:
+            continue
+        if contender.interpreter is None:
+            absent[contender.name] = f"skipped: {contender.interpreter_variable} is not set"
+            continue
+        if rate > contender.most_rate:
+            absent[contender.name] = f"skipped: it cannot keep up with {rate:,.0f} events/s"
+            continue
+        console.print(f"  {contender.name} ...")
+        results.append(
+            _results.stamp(measure(contender, rate, keys, shape, seconds, warm), command)
+        )
+    name = f"{NAME}_{shape}_{rate:g}" + ("" if keys == 10_000 else f"_{keys}")
+    known = _results.save(name, results, [each.name for each in CONTENDERS], bool(only))
+    _results.show(f"{shape} at {rate:,.0f} events/s, {keys:,} keys", known, absent)
+
+
+if __name__ == "__main__":
+    main()
