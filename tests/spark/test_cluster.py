@@ -38,13 +38,14 @@ class Count(KeyedProcessFunction):
         self.count.update((self.count.value() or 0) + 1)
         yield value, self.count.value(), os.environ.get("SPARK_EXECUTOR_DIRS", "") and os.getppid()
 
-env = StreamExecutionEnvironment.get_execution_environment(
-    Configuration.of({"scurry.batch.max-records": "25"})
-)
-env.set_parallelism(2)
-stream = env.from_collection([i * 7 % 10 for i in range(100)])
-rows = list(stream.key_by(lambda e: e).process(Count()).uid("count").execute_and_collect())
-print("RESULT" + json.dumps(rows))
+for engine in ("micro-batch", "live"):
+    env = StreamExecutionEnvironment.get_execution_environment(
+        Configuration.of({"scurry.batch.max-records": "25", "execution.engine": engine})
+    )
+    env.set_parallelism(2)
+    stream = env.from_collection([i * 7 % 10 for i in range(100)])
+    rows = list(stream.key_by(lambda e: e).process(Count()).uid("count").execute_and_collect())
+    print("RESULT" + json.dumps(rows))
 
 class Match(BroadcastProcessFunction):
     def open(self, ctx):
@@ -67,25 +68,35 @@ print("RULES" + json.dumps(list(matched.execute_and_collect())))
 session.stop()
 """
 
+# Has every process take the others for processes on other machines, so that they meet over TCP.
+EACH_A_MACHINE = """
+import os
+from scurry.engine.live import doors
+doors.this_machine = lambda: str(os.getpid())
+"""
+
 
 @pytest.mark.cluster
 def test_a_job_on_two_executors(tmp_path: Path) -> None:
     script = tmp_path / "job.py"
     script.write_text(SCRIPT)
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "src")}
+    (tmp_path / "sitecustomize.py").write_text(EACH_A_MACHINE)
+    path = os.pathsep.join([str(tmp_path), str(REPOSITORY / "src")])
+    environment = {**os.environ, "PYTHONPATH": path}
     environment["PYSPARK_PYTHON"] = sys.executable
     done = subprocess.run(
         [sys.executable, str(script)], env=environment, capture_output=True, text=True, check=False
     )
     found = [line for line in done.stdout.splitlines() if line.startswith("RESULT")]
-    assert found, done.stdout + done.stderr
-    rows = json.loads(found[0].removeprefix("RESULT"))
-    counts = Counter((key, count) for key, count, _ in rows)
-    assert counts == Counter((key, n) for key in range(10) for n in range(1, 11))
-    parents = {parent for *_, parent in rows}
-    assert len(parents) == 2, "both executors' workers must have taken part"
-    (found,) = (line for line in done.stdout.splitlines() if line.startswith("RULES"))
-    matched = json.loads(found.removeprefix("RULES"))
+    assert len(found) == 2, done.stdout + done.stderr
+    for line in found:
+        rows = json.loads(line.removeprefix("RESULT"))
+        counts = Counter((key, count) for key, count, _ in rows)
+        assert counts == Counter((key, n) for key in range(10) for n in range(1, 11))
+        parents = {parent for *_, parent in rows}
+        assert len(parents) == 2, "both executors' workers must have taken part"
+    (matching,) = (line for line in done.stdout.splitlines() if line.startswith("RULES"))
+    matched = json.loads(matching.removeprefix("RULES"))
     known = {event: [f"r{i:02}" for i in range(0, event, 10)] for event in range(60)}
     assert {event: rules for event, _, rules in matched} == {
         event: rules for event, rules in known.items() if event % 10

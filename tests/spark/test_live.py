@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from scurry.common import Configuration, WatermarkStrategy
-from scurry.common.errors import ConfigurationError, FunctionError
+from scurry.common.errors import ConfigurationError, FunctionError, JobError
 from scurry.common.options.execution import LIVE, MICRO_BATCH
 from scurry.common.typeinfo import Types
 from scurry.datastream import KeyedProcessFunction, StreamExecutionEnvironment
@@ -152,3 +155,25 @@ def test_more_tasks_than_slots_are_refused_at_once(tmp_path: Path) -> None:
     env.from_collection([1]).key_by(lambda n: n).process(Count()).print()
     with pytest.raises(ConfigurationError, match=r"all 64 tasks .* has \d+ slots\. .*set_parall"):
         env.execute()
+
+
+def test_a_job_whose_slots_others_have_says_so(tmp_path: Path, session: SparkSession) -> None:
+    """One of the session's slots is taken for a while."""
+    context, group = session.sparkContext, "others"
+    slots = int(context.defaultParallelism)
+
+    def others() -> None:
+        context.setJobGroup(group, "somebody else's", interruptOnCancel=True)
+        with suppress(Exception):
+            context.parallelize(range(slots), slots).foreach(lambda _: time.sleep(60))
+
+    taken = threading.Thread(target=others)
+    taken.start()
+    try:
+        env = environment(tmp_path, LIVE, **{"execution.live.wait-for-slots": "1 s"})
+        env.from_collection([1]).key_by(lambda n: n).process(Count()).print()
+        with pytest.raises(JobError, match=r"started 0 of the 2 tasks .* other jobs seem to have"):
+            env.execute()
+    finally:
+        context.cancelJobGroup(group)
+        taken.join()
