@@ -82,7 +82,7 @@ _OPERATORS: dict[type[nodes.Relational], tuple[type[Operator], Arguments]] = {
     nodes.WindowTable: (WindowTableOperator, _with("kind", "time", "size", "step", "offset")),
     nodes.GroupAggregate: (
         GroupAggregateOperator,
-        _keyed("calls", "retracting", "update_before", "mini_batch"),
+        _keyed("calls", "retracting", "update_before", "mini_batch", "mini_batch_rows"),
     ),
     nodes.LocalAggregate: (LocalAggregateOperator, _with("groups", "calls")),
     nodes.RegularJoin: (JoinOperator, _keyed("kind", "condition", "null_equal", "retentions")),

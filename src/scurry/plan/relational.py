@@ -169,13 +169,15 @@ class GroupAggregate(Keyed):
     each of ``calls``. DISTINCT is one without calls.
 
     ``retracting`` says that the input can take rows back; then a group vanishes with its last row.
-    Every change is sent, or with ``mini_batch`` the net change of each key and micro-batch.
+    Every change is sent, or with ``mini_batch`` the net change of each key and micro-batch, or of
+    each ``mini_batch_rows`` rows if this is not 0.
     """
 
     calls: tuple[AggregateCall, ...] = ()
     retracting: bool = False
     update_before: bool = True
     mini_batch: bool = False
+    mini_batch_rows: int = 0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -246,6 +246,7 @@ class Lowering:
             retracting=not changes_of(node.input).grows,
             update_before=before,
             mini_batch=self._options.mini_batch or self._options.batch,
+            mini_batch_rows=0 if self._options.batch else self._options.mini_batch_rows,
             retention_ms=self._options.retention_ms if node.ttl is None else node.ttl,
         )
 

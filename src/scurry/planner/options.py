@@ -19,6 +19,8 @@ class PlannerOptions:
 
     retention_ms: int = 0
     mini_batch: bool = False
+    #: table.exec.mini-batch.size, 0 for whole micro-batches
+    mini_batch_rows: int = 0
     idle_ms: int | None = None
     zone: str = "UTC"
     database: str = "default_database"

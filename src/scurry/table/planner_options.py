@@ -24,6 +24,7 @@ def options_of(environment: TableEnvironment) -> PlannerOptions:
     return PlannerOptions(
         retention_ms=tables.STATE_TTL.read(configuration),
         mini_batch=tables.MINI_BATCH.read(configuration),
+        mini_batch_rows=max(0, tables.MINI_BATCH_SIZE.read(configuration)),
         idle_ms=idle if idle > 0 else None,
         zone=environment.get_config().get_local_timezone(),
         database=environment.get_current_database() or "",

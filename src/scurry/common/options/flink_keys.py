@@ -105,7 +105,7 @@ _KEYS = {
         delta-join.left.cache-size delta-join.right.cache-size disabled-operators
         interval-join.min-cleanup-interval legacy-cast-behaviour legacy-transformation-uids
         local-hash-agg.adaptive.distinct-value-rate-threshold local-hash-agg.adaptive.enabled
-        local-hash-agg.adaptive.sampling-threshold mini-batch.size
+        local-hash-agg.adaptive.sampling-threshold
         operator-fusion-codegen.enabled rank.topn-cache-size resource.external-buffer-memory
         resource.hash-agg.memory resource.hash-join.memory resource.sort.memory shuffle-mode
         simplify-operator-name-enabled sink.keyed-shuffle sink.nested-constraint-enforcer

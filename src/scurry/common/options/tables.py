@@ -54,8 +54,16 @@ MINI_BATCH: Option[bool] = Option(
     "boolean",
     False,
     "Whether an operator emits the net change of each key per micro-batch instead of every change. "
-    "The table that the changes amount to is the same. A mini-batch is a micro-batch: "
-    "`scurry.batch.max-records` bounds it, and `table.exec.mini-batch.size` has no effect.",
+    "The table that the changes amount to is the same.",
+)
+MINI_BATCH_SIZE: Option[int] = Option(
+    "table.exec.mini-batch.size",
+    "integer",
+    -1,
+    "How many rows at most a GROUP BY without a window puts together into the net changes of its "
+    "groups, with `table.exec.mini-batch.enabled`; -1 is all rows of a micro-batch, which is "
+    "fastest. What two phases put together before it travels counts as one row.",
+    least=-1,
 )
 MINI_BATCH_LATENCY: Option[int] = Option(
     "table.exec.mini-batch.allow-latency",

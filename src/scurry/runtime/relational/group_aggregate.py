@@ -11,7 +11,7 @@ computed at once, and then put into the order of the rows that caused it:
 * the row that takes a group's last row back gives ``-D``, and the group is forgotten. A row that
   is taken back and was never there is ignored.
 
-With mini-batches only the net change of each group and batch is sent.
+With mini-batches only the net change of each group and batch is sent, or of each number of rows.
 """
 
 from __future__ import annotations
@@ -71,12 +71,14 @@ class GroupAggregateOperator(KeyedRelationalOperator):
         retracting: bool,
         update_before: bool,
         mini_batch: bool,
+        mini_batch_rows: int = 0,
     ) -> None:
         super().__init__(spec, columns, inputs, keys, retention_ms)
         self._calls = calls
         self._retracting = retracting
         self._update_before = update_before
         self._mini_batch = mini_batch
+        self._most_rows = mini_batch_rows if mini_batch else 0
 
     @classmethod
     def layout_parameters(cls, *arguments: Any) -> dict[str, str]:
@@ -125,6 +127,11 @@ class GroupAggregateOperator(KeyedRelationalOperator):
                 call.function.close()
 
     def process(self, batch: Batch, port: int = 0) -> None:
+        for part in batch.slices(self._most_rows or max(batch.size, 1)):
+            self._take(part)
+
+    def _take(self, batch: Batch) -> None:
+        """Aggregate the rows of a batch; what they come to is sent."""
         columns = self.columns_of(batch)
         keys = batch_keys(batch, self.picked[0])
         signs = signs_of(batch.kinds) if self._retracting else None
