@@ -19,6 +19,7 @@ from tests.fuzz.streams import Stream
 
 from scurry.common import Configuration, Row
 from scurry.common.errors import LeaseLostError, StateError
+from scurry.common.options.execution import LIVE
 from scurry.compile.job import CompiledJob
 from scurry.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from scurry.testing import ListSink, LocalJob
@@ -47,8 +48,11 @@ def check(case: Case, run: Run) -> None:
 
 
 def check_on_spark(cases: Sequence[Case], run: Run) -> None:
-    """The same for several programs as one job on Spark, without the troubles."""
+    """The same for several programs as one job on Spark, without the troubles; in the live engine
+    if ``run`` has rounds."""
     env = environment(run, any(case.program.batch for case in cases))
+    if run.rounds:
+        env.get_configuration().set_string("execution.engine", LIVE)
     if run.cuts:
         env.get_configuration().set_integer("scurry.batch.max-records", run.cuts[0])
     with TemporaryDirectory(prefix="scurry-fuzz-") as folder:

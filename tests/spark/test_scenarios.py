@@ -1,5 +1,5 @@
 """Every scenario of tests/sql on Spark: cut into small batches, stopped in the middle, and gone on
-with from its checkpoint at another parallelism.
+with from its checkpoint at another parallelism, in the live engine.
 
 All queries are one job, with as many sinks: its micro-batches cost hardly more than those of one.
 """
@@ -16,6 +16,7 @@ from tests.sql.scenario import Scenario, all_scenarios, change_text, table_text
 
 from scurry.common.configuration import Configuration
 from scurry.common.job_client import JobClient
+from scurry.common.options.execution import LIVE, MICRO_BATCH
 from scurry.connectors.tables.driver_rows import CollectRows
 from scurry.datastream.transformation import Transformation
 from scurry.plan import nodes
@@ -27,11 +28,12 @@ pytestmark = pytest.mark.timeout(900)
 RUNNING = [one for one in all_scenarios() if one.refused is None]
 
 
-def environment(directory: Path) -> TableEnvironment:
+def environment(directory: Path, engine: str) -> TableEnvironment:
     """A table environment with small micro-batches that keeps its checkpoint."""
     settings = {
         "execution.checkpointing.dir": str(directory / "checkpoint"),
         "scurry.batch.max-records": "5",
+        "execution.engine": engine,
         "table.local-time-zone": "UTC",
     }
     configured = EnvironmentSettings.new_instance().with_configuration(Configuration.of(settings))
@@ -50,9 +52,11 @@ def query_of(env: TableEnvironment, scenario: Scenario, root: Path) -> Table:
     return env.sql_query(scenario.query(directory))
 
 
-def run(root: Path, parallelism: int, stop_after: int | None = None) -> dict[str, list[str]]:
+def run(
+    root: Path, engine: str, parallelism: int, stop_after: int | None = None
+) -> dict[str, list[str]]:
     """The changes that each scenario gives, until the end or the end of a micro-batch."""
-    env = environment(root)
+    env = environment(root, engine)
     sinks, steps = {}, []
     for scenario in RUNNING:
         query = query_of(env, scenario, root)
@@ -80,7 +84,8 @@ def runs(
 ) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """What all scenarios give before the job is stopped, and after it went on."""
     root = tmp_path_factory.mktemp("scenarios")
-    return run(root, parallelism=2, stop_after=1), run(root, parallelism=3)
+    before = run(root, MICRO_BATCH, parallelism=2, stop_after=1)
+    return before, run(root, LIVE, parallelism=3)
 
 
 @pytest.mark.parametrize("scenario", RUNNING, ids=lambda one: one.name)
