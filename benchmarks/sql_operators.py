@@ -72,6 +72,7 @@ def _pieces(events: int, step: int) -> Iterator[pa.Table]:
                 "id": first + (at - first) * step % len(at),
                 "k": at * 7919 % _KEYS,
                 "v": at % 1000,
+                "ms": 1_700_000_000_000 + at,
                 "dateTime": pa.array(1_700_000_000_000 + at, pa.timestamp("ms")),
             }
         )

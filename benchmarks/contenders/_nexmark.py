@@ -22,7 +22,7 @@ TABLES = {
     "side": "id BIGINT, text STRING",
 }
 PRICES = {"prices": "k BIGINT, price BIGINT, `dateTime` TIMESTAMP(3)"}
-_NUMBERS = "id BIGINT, k BIGINT, v BIGINT, `dateTime` TIMESTAMP(3)"
+_NUMBERS = "id BIGINT, k BIGINT, v BIGINT, ms BIGINT, `dateTime` TIMESTAMP(3)"
 NUMBERS = {"numbers": _NUMBERS, "others": _NUMBERS}
 #: What has a query run with mini-batches, if it begins so.
 _MINI_BATCH = "-- mini-batch"

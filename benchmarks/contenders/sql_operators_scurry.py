@@ -25,7 +25,7 @@ def stream(options: argparse.Namespace) -> None:
     settings.set_string("execution.checkpointing.dir", str(options.work / "stream" / "checkpoint"))
     settings.set_string("scurry.state.local-dir", str(options.work / "stream" / "local"))
     env = StreamExecutionEnvironment.get_execution_environment(settings)
-    form = ParquetColumnarRowInputFormat(["k", "v", "dateTime"])
+    form = ParquetColumnarRowInputFormat(["k", "v", "ms"])
     source = FileSource.for_bulk_file_format(form, str(options.data / "numbers")).build()
     late = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
         lambda row, _: row[2]
