@@ -167,7 +167,9 @@ class Builder:
 
     def pattern(self, step: Step, stream: DataStream, shape: str) -> DataStream:
         keyed = stream.key_by(key_of(step["key"], shape))
-        pattern = patterns.PATTERNS[step["pattern"]](patterns.value_of)
+        written = step["conditions"] == "expressions"
+        of = patterns.of_fields(shape) if written else patterns.of_values(patterns.value_of)
+        pattern = patterns.PATTERNS[step["pattern"]](of)
         found = CEP.pattern(keyed, pattern, patterns.value_of)
         return found.process(patterns.Folded(step["shape"]), declared(step["shape"]))
 

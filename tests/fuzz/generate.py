@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 from tests.fuzz.model import apply
-from tests.fuzz.patterns import PATTERNS
+from tests.fuzz.patterns import MATCHES, PATTERNS
 from tests.fuzz.queries import AFTERWARDS, query
 from tests.fuzz.records import KEYS, SHAPES
 from tests.fuzz.steps import Program, Run, Step
@@ -184,7 +184,8 @@ ONE_INPUT: dict[str, Callable[[Draw], dict[str, Any]]] = {
         "key": draw(keys), "shape": draw(shapes), "parallelism": draw(degrees)
     },
     "pattern": lambda draw: {
-        "pattern": draw(st.sampled_from(sorted(PATTERNS))), "key": draw(keys),
+        "pattern": draw(st.sampled_from(sorted(PATTERNS))),
+        "conditions": draw(st.sampled_from(["python", "expressions"])), "key": draw(keys),
         "shape": draw(shapes), "parallelism": draw(degrees),
     },
     "delaying": lambda draw: {
@@ -203,6 +204,9 @@ ONE_INPUT: dict[str, Callable[[Draw], dict[str, Any]]] = {
         "all": draw(st.sampled_from([False, False, False, True])),
     },
     "over": lambda draw: {"back": draw(st.sampled_from([None, 0, 5])), "shape": draw(shapes)},
+    "match": lambda draw: {
+        "query": draw(st.sampled_from(sorted(MATCHES))), "shape": draw(shapes)
+    },
     "changes": _changes,
 }  # fmt: skip
 #: The arguments of steps with two.
@@ -233,8 +237,8 @@ _OFTEN = ["union", "union", "union", "window", "window", "window", "running", "s
 _OPS = [*ONE_INPUT, *TWO_INPUTS, *_OFTEN]
 #: Steps whose results are others in batch mode, in ways that the model does not tell.
 _STREAMING = {
-    "totals", "linger", "reside", "select", "table_window", "over", "table_join", "changes",
-    "changes_of_two", "reduce",
+    "totals", "linger", "reside", "select", "table_window", "over", "match", "table_join",
+    "changes", "changes_of_two", "reduce",
 }  # fmt: skip
 _BATCH_OPS = [op for op in _OPS if op not in _STREAMING]
 #: More records than this are not worth waiting for.

@@ -289,8 +289,8 @@ def _sorting(step: Step, stream: Stream) -> Result:
 def _pattern(step: Step, stream: Stream) -> Result:
     if not _decided(stream):
         return None
-    made = _by_timers(step, stream, patterns.matches(stream, step["pattern"]))
-    return made.but(siblings=True)
+    pattern = patterns.PATTERNS[step["pattern"]](patterns.of_values(lambda v: v))
+    return _by_timers(step, stream, patterns.matches(stream, pattern)).but(siblings=True)
 
 
 def _delaying(step: Step, stream: Stream) -> Result:
@@ -407,6 +407,15 @@ def _select(step: Step, stream: Stream) -> Result:
     return made if step["timed"] else made.but(timed=False)
 
 
+def _match(step: Step, stream: Stream) -> Result:
+    if not _decided(stream):
+        return None
+    _, pattern = patterns.MATCHES[step["query"]]
+    of_values = pattern(patterns.of_values(lambda v: v))
+    made = patterns.matches(stream, of_values, patterns.measured)
+    return _by_timers(step, stream, made).but(siblings=True)
+
+
 def _table_window(step: Step, stream: Stream) -> Result:
     if not _decided(stream):
         return None
@@ -477,6 +486,7 @@ _STEPS: dict[str, Callable[..., Result]] = {
     "late_pairs": _late_pairs,
     "select": _select,
     "table_window": _table_window,
+    "match": _match,
     "over": _over,
     "table_join": _table_join,
     "changes": _changes,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.fuzz.model_tables import WINDOW_OF_PAIRS
+from tests.fuzz.patterns import MATCHES
 from tests.fuzz.queries import filled
 from tests.fuzz.records import MODULUS, ROW_TYPE, declared, fields, fold, shaped
 from tests.fuzz.steps import Step
@@ -165,10 +166,23 @@ def changes_of_two(
     return tables.changes(filled(step["query"], names), step["afterwards"])
 
 
+def match(step: Step, tables: TableBuilder, stream: DataStream, shape: str) -> DataStream:
+    """Matches of a pattern."""
+    name, after = tables.named(stream, shape, timed=True), step["shape"]
+    rows = tables.rows(filled(MATCHES[step["query"]][0], [name]))
+
+    def finish(row: Any) -> Any:
+        key, *values, time = row
+        return shaped(after, key, round(time.timestamp() * 1000), fold(values))
+
+    return rows.map(finish, declared(after))
+
+
 STEPS: dict[str, Callable[..., DataStream]] = {
     "select": select,
     "table_window": window,
     "over": over,
+    "match": match,
     "table_join": join,
     "changes": changes,
     "changes_of_two": changes_of_two,

@@ -254,12 +254,12 @@ class _Compiler:
         return state
 
     def _proceed(self, state: State, onward: State) -> None:
-        until = self._place.current.get_until_condition()
+        until, free = self._place.current.get_until_condition(), self._free()
         if until is None or not self._place.current.get_quantifier().greedy:
-            state.proceed(onward, ALWAYS)
+            state.proceed(onward, free)
             return
-        state.proceed(self._originals.get(onward, onward), until)
-        state.proceed(onward, Not(until))
+        state.proceed(self._originals.get(onward, onward), _both(free, until))
+        state.proceed(onward, _both(free, Not(until)))
 
     def _repeated(self, sink: State, onward: State, times: Times) -> State:
         """The current step as often as ``times`` says, in front of ``sink``."""
@@ -297,13 +297,13 @@ class _Compiler:
         if current.get_quantifier().greedy:
             if until is not None:
                 self._originals[sink] = self._copy(sink)
-                state.proceed(self._originals[sink], until)
-                state.proceed(sink, Not(until))
+                state.proceed(self._originals[sink], _both(self._free(), until))
+                state.proceed(sink, _both(self._free(), Not(until)))
             else:
-                state.proceed(sink, ALWAYS)
+                state.proceed(sink, self._free())
             _add(sink, Not(self._taken(current)))
         else:
-            state.proceed(sink, ALWAYS)
+            state.proceed(sink, self._free())
         state.take(state, taken)
         self._add_stops_of_loop(state)
         if ignored is not None:
@@ -319,24 +319,24 @@ class _Compiler:
     def _grouped(
         self, group: GroupPattern, sink: State, onward: State | None, optional: bool
     ) -> State:
-        outside = self._place
+        outside, free = self._place, self._free()
         self._place = _Place(group.group, outside.following, group)
         self._narrow(group.group)
         head = self._converted(self._middle(sink))
         if optional:
             assert onward is not None
-            head.proceed(onward, ALWAYS)
+            head.proceed(onward, free)
         self._place = outside
         return head
 
     def _looping_group(self, group: GroupPattern, sink: State) -> State:
-        outside = self._place
+        outside, free = self._place, self._free()
         end_of_round = self._state()
         self._place = _Place(group.group, outside.following, group)
         self._narrow(group.group)
         head = self._converted(self._middle(end_of_round))
-        head.proceed(sink, ALWAYS)
-        end_of_round.proceed(head, ALWAYS)
+        head.proceed(sink, free)
+        end_of_round.proceed(head, free)
         self._place = outside
         return head
 
@@ -419,6 +419,12 @@ class _Compiler:
         assert taken is not None
         return taken
 
+    def _free(self) -> Condition:
+        """Which events let the automaton go on without one: all, but none that ends the group."""
+        group = self._place.group
+        until = None if group is None else group.get_until_condition()
+        return ALWAYS if until is None else Not(until)
+
     def _ignored(self, pattern: Pattern) -> Condition | None:
         """Which events may be passed over before the current step begins."""
         strategy = pattern.get_quantifier().consuming
@@ -454,6 +460,10 @@ def _until(condition: Condition | None, until: Condition | None, takes: bool) ->
     if until is None or (condition is None and not takes):
         return condition
     return Not(until) if condition is None else And(Not(until), condition)
+
+
+def _both(left: Condition, right: Condition) -> Condition:
+    return right if left is ALWAYS else And(left, right)
 
 
 def _add(state: State, condition: Condition) -> None:

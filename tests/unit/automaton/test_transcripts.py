@@ -183,6 +183,8 @@ CASES: list[tuple[str, str, str, list[str]]] = [
     ("until and combinations", "a+*u", "a1 a2 u a3", ["a1", "a1 a2", "a2", "a3"]),
     ("until and times or more", "a{2,}u b", "a1 a2 u a3 b", ["a1 a2 b"]),
     ("until and greedy", "a+gu b", "a1 a2 u b", ["a1 a2 b", "a2 b"]),
+    # as in Flink: the inner loop does not go on with an event that ends the outer one
+    ("until of a group", "( ( a|u+ )+ )+u", "a1 u1", ["a1"]),
     # --- what must not occur
     ("not_next", "a !, x b", "a1 x b1 a2 c x b2", ["a2 b2"]),
     ("not_next and next", "a !, x , b", "a1 b1 a2 x", ["a1 b1"]),
