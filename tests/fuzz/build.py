@@ -17,8 +17,8 @@ from tests.fuzz.steps import Program, Step
 from tests.fuzz.tables import TableBuilder
 from tests.fuzz.windowing import assigner_of, reducer
 
-from scurry.cep import CEP
-from scurry.common import Time
+from scurry.cep import CEP, MatchStream, put_pattern
+from scurry.common import Time, WatermarkStrategy
 from scurry.datastream import AsyncDataStream, StreamExecutionEnvironment
 from scurry.datastream import window as windows
 from scurry.datastream.data_stream import DataStream
@@ -167,10 +167,22 @@ class Builder:
 
     def pattern(self, step: Step, stream: DataStream, shape: str) -> DataStream:
         keyed = stream.key_by(key_of(step["key"], shape))
-        written = step["conditions"] == "expressions"
-        of = patterns.of_fields(shape) if written else patterns.of_values(patterns.value_of)
-        pattern = patterns.PATTERNS[step["pattern"]](of)
-        found = CEP.pattern(keyed, pattern, patterns.value_of)
+        made = patterns.PATTERNS[step["pattern"]]
+        if step["conditions"] == "python":
+            pattern = made(patterns.of_values(patterns.value_of))
+            found: MatchStream = CEP.pattern(keyed, pattern, patterns.value_of)
+        elif step["conditions"] == "expressions":
+            pattern = made(patterns.of_fields(shape))
+            found = CEP.pattern(keyed, pattern, patterns.value_of)
+        else:
+            document = put_pattern("p", 1, made(patterns.of_fields(shape)))
+            # it holds before anything else
+            strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+                lambda document, _: -1000
+            )
+            documents = self.env.from_collection([document])
+            documents = documents.assign_timestamps_and_watermarks(strategy)
+            found = CEP.dynamic_patterns(keyed, documents, patterns.value_of)
         return found.process(patterns.Folded(step["shape"]), declared(step["shape"]))
 
     def delaying(self, step: Step, stream: DataStream, shape: str) -> DataStream:

@@ -185,8 +185,8 @@ ONE_INPUT: dict[str, Callable[[Draw], dict[str, Any]]] = {
     },
     "pattern": lambda draw: {
         "pattern": draw(st.sampled_from(sorted(PATTERNS))),
-        "conditions": draw(st.sampled_from(["python", "expressions"])), "key": draw(keys),
-        "shape": draw(shapes), "parallelism": draw(degrees),
+        "conditions": draw(st.sampled_from(["python", "expressions", "documents"])),
+        "key": draw(keys), "shape": draw(shapes), "parallelism": draw(degrees),
     },
     "delaying": lambda draw: {
         "delay": draw(st.sampled_from([0, 1, 5, 20])), "key": draw(keys), "shape": draw(shapes),

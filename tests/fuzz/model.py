@@ -13,7 +13,7 @@ from tests.fuzz import model_keyed as keyed
 from tests.fuzz import model_tables as tables
 from tests.fuzz import patterns
 from tests.fuzz.model_windows import WindowModel, grouped_in_windows, joined_in_windows
-from tests.fuzz.records import CHANGEABLE, MODULUS, Fields
+from tests.fuzz.records import CHANGEABLE, MODULUS, SHAPES, Fields
 from tests.fuzz.steps import Step
 from tests.fuzz.streams import MIN, Element, Stream, united
 
@@ -287,7 +287,10 @@ def _sorting(step: Step, stream: Stream) -> Result:
 
 
 def _pattern(step: Step, stream: Stream) -> Result:
-    if not _decided(stream):
+    if not _decided(stream) or (step["conditions"] != "python" and stream.shape not in SHAPES):
+        return None
+    if step["conditions"] == "documents" and not stream.on_time:
+        # the watermark of the documents, too, decides who is late
         return None
     pattern = patterns.PATTERNS[step["pattern"]](patterns.of_values(lambda v: v))
     return _by_timers(step, stream, patterns.matches(stream, pattern)).but(siblings=True)

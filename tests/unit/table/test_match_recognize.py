@@ -63,8 +63,9 @@ def searching(rows: list[tuple[str, int | None, int]], clause: str) -> Any:
 
 @pytest.mark.parametrize("how", TROUBLES, ids=repr)
 def test_aggregates_of_the_user_measure_and_decide(how: dict[str, Any]) -> None:
-    """As Flink's rules say: they are over the rows of a variable so far, the row in question
-    included, and over expressions of its columns."""
+    """They are over the rows of a variable so far, the row in question included, and over
+    expressions of its columns. Flink 2.3 gives these rows, with the function written in Java: it
+    takes none in Python here."""
     numbers = [9, 1, 4, None, 5, 30, 2, 8, 3, 50]
     rows = [(k, n, 10 * at) for at, n in enumerate(numbers) for k in "ab"]
     found = searching(
@@ -109,7 +110,7 @@ def by_clock(numbers: list[int], clocks: list[int]) -> list[Any]:
 
 
 def test_by_the_clock_a_match_is_over_in_time() -> None:
-    # the row 5 ends the match in time, and in the second run too late
+    # the row 5 ends the match in time, and in the second run too late, as it does in Flink 2.3
     assert by_clock([9, 9, 5], [0, 1, 9])[-1] == [("a", 9, 5)]
     assert by_clock([9, 9, 5], [0, 1, 10])[-1] == []
 
@@ -117,6 +118,6 @@ def test_by_the_clock_a_match_is_over_in_time() -> None:
 def test_by_the_clock_a_match_waits_for_those_before_it_until_their_time_is_over() -> None:
     """The first row begins a match that nothing can complete; the one that begins with the second
     row is complete with the fourth, and comes out when the first one's time is over. The timer does
-    that, before the row that comes later."""
+    that, before the row that comes later; in Flink 2.3 as well."""
     seen = by_clock([1, 9, 5, 4, 7], [0, 1, 2, 3, 10])
     assert seen == [[], [], [], [], [("a", 9, 4)]]

@@ -1,0 +1,40 @@
+"""A pattern whose matches are mostly over before they are complete, see ``patterns_memory.py``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from benchmarks.contenders import _nexmark
+from benchmarks.contenders.patterns_scurry import environment
+from scurry.cep import CEP, Pattern
+from scurry.common import Duration
+from scurry.connectors.memory import DiscardingSink
+from scurry.table import StreamTableEnvironment
+
+
+def main() -> None:
+    """Look for the pattern in all rows."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--parallelism", type=int, default=2)
+    options = parser.parse_args()
+    env = environment(options, "memory")
+    tables = StreamTableEnvironment.create(env)
+    _nexmark.declare(tables, options.data, "parquet", prices=True)
+    rows = tables.to_data_stream(tables.from_path("prices"))
+    pattern = (
+        Pattern.begin("low")
+        .where("price < 10")
+        .followed_by("high")
+        .where("price > 998 AND LAST(low.price) > 5")
+        .within(Duration.of_hours(1))
+    )
+    found = CEP.pattern(rows.key_by(lambda row: row["k"]), pattern)
+    found.select(len).sink_to(DiscardingSink())
+    env.execute()
+
+
+if __name__ == "__main__":
+    main()
