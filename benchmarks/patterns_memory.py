@@ -3,8 +3,8 @@
 The rows are those of ``benchmarks/patterns.py``: prices of 10 000 keys, one each millisecond. One
 in a hundred begins a match that has an hour to be completed, and few are. Matches that are over
 have to go, so memory has to stay as it is once the first hour, of 3.6 million events, has passed.
-The job runs on Spark, in a process of its own; resident sizes of it, its JVM and its workers are
-sampled.
+The job runs on Spark, or in the local engine, in a process of its own; resident sizes of it, its
+JVM and its workers are sampled.
 """
 
 from __future__ import annotations
@@ -30,19 +30,23 @@ _PARTS = 10
 @click.command(help=__doc__)
 @click.option("--events", default=100_000_000, show_default=True)
 @click.option("--parallelism", default=2, show_default=True)
-def main(events: int, parallelism: int) -> None:
+@click.option("--engine", type=click.Choice(["spark", "local"]), default="spark", show_default=True)
+def main(events: int, parallelism: int, engine: str) -> None:
     """Run the job, and print the memory of each tenth of its time."""
     data = written(events, "parquet")
     with tempfile.TemporaryDirectory(prefix="patterns-") as work:
         command = [sys.executable, "-m", "benchmarks.contenders.patterns_memory_scurry"]
         command += ["--data", str(data), "--work", work, "--parallelism", str(parallelism)]
+        command += ["--engine", engine]
         path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
         with subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": path}) as process:
             samples = _sampled(process)
     if process.returncode:
         sys.exit(process.returncode)
     parts = _parts(samples)
-    print(f"{events:,} events in {samples[-1][0]:.0f} s, {machine()}: MB at most, by tenths of it")
+    print(
+        f"{events:,} events, {engine}, {samples[-1][0]:.0f} s, {machine()}: MB at most, by tenths"
+    )
     for name in (MAIN, JVM, WORKERS):
         print(f"  {name:<8}", *(f"{part[name]:>6}" for part in parts))
     OUT.mkdir(parents=True, exist_ok=True)

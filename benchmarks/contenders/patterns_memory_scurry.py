@@ -11,6 +11,10 @@ from scurry.cep import CEP, Pattern
 from scurry.common import Duration
 from scurry.connectors.memory import DiscardingSink
 from scurry.table import StreamTableEnvironment
+from scurry.testing.local import run_local
+
+#: Of micro-batches in the local engine.
+_ROWS_A_BATCH = 1_000_000
 
 
 def main() -> None:
@@ -19,6 +23,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--parallelism", type=int, default=2)
+    parser.add_argument("--engine", default="spark")
     options = parser.parse_args()
     env = environment(options, "memory")
     tables = StreamTableEnvironment.create(env)
@@ -33,7 +38,10 @@ def main() -> None:
     )
     found = CEP.pattern(rows.key_by(lambda row: row["k"]), pattern)
     found.select(len).sink_to(DiscardingSink())
-    env.execute()
+    if options.engine == "local":
+        run_local(env, cuts=_ROWS_A_BATCH)
+    else:
+        env.execute()
 
 
 if __name__ == "__main__":

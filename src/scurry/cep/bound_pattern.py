@@ -34,6 +34,8 @@ from scurry.runtime.batch import Batch, Longs
 
 #: As many parts are judged on columns.
 _MOST = 62
+#: Numbers below it are counted instead of sorted.
+_FEW = 4096
 
 
 class Judged(NamedTuple):
@@ -138,8 +140,12 @@ class BoundPattern:
         if not self._alone or not batch.size:
             return EventKinds(np.zeros(batch.size, dtype=np.int64), [self.kind(0, 0)])
         true, judged = self.judgement(batch)
-        pairs, places = np.unique(np.stack([true, judged]), axis=1, return_inverse=True)
-        return EventKinds(places.reshape(-1), [self.kind(*pair) for pair in pairs.T.tolist()])
+        codes, trues = _numbered(true)
+        others, judgements = _numbered(judged)
+        # nearly always all events are judged alike, and there are few kinds of them
+        both, pairs = _numbered(codes * len(judgements) + others)
+        split = [divmod(pair, len(judgements)) for pair in pairs]
+        return EventKinds(both, [self.kind(trues[one], judgements[other]) for one, other in split])
 
     def kind(self, true: int, judged: int) -> EventKind:
         """What is known of an event, and what follows from that."""
@@ -231,6 +237,17 @@ def _alike(kinds: list[Any]) -> list[Longs]:
     for at, kind in enumerate(kinds):
         found.setdefault(kind, []).append(at)
     return [np.array(places, dtype=np.int64) for places in found.values()]
+
+
+def _numbered(values: Longs) -> tuple[Longs, list[int]]:
+    """The number of each value among those that there are, and these."""
+    if int(values.max()) >= _FEW:
+        distinct, numbers = np.unique(values, return_inverse=True)
+        return numbers, distinct.tolist()
+    distinct = np.flatnonzero(np.bincount(values))
+    numbers = np.zeros(_FEW, dtype=np.int64)
+    numbers[distinct] = np.arange(len(distinct))
+    return numbers[values], distinct.tolist()
 
 
 def _digest(texts: list[str]) -> str:

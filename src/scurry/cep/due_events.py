@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,17 +28,21 @@ class DueEvents:
     Rows are made of columns only for events that somebody wants: see :meth:`want`.
     """
 
-    def __init__(self, batch: Batch, times: Longs, dropped: Mask | None = None) -> None:
-        """Without the events that are ``dropped``."""
-        found = batch_keys(batch, None)
-        self.keys: list[Any] = list(found.keys)
-        #: the number of each key, those of keys without events included
-        self.numbers: dict[Any, int] = {key: number for number, key in enumerate(self.keys)}
-        places = np.lexsort((times, found.codes))
+    def __init__(
+        self, batch: Batch, times: Longs, woken: Iterable[Any], dropped: Mask | None = None
+    ) -> None:
+        """Of keys that have events, or are ``woken``; without the events that are ``dropped``."""
+        kept = np.arange(batch.size)
         if dropped is not None and dropped.any():
-            places = places[~dropped[places]]
+            kept = np.flatnonzero(~dropped)
+            batch, times = batch.take(kept), times[kept]
+        found = batch_keys(batch, None)
+        self.keys: list[Any] = list(dict.fromkeys([*found.keys, *woken]))
         self._batch = batch
         self._all_times = times
+        #: the places of events in the batch that was given
+        self._given = kept
+        places = np.lexsort((times, found.codes))
         self._put(places, found.codes[places])
 
     def _put(self, places: Longs, codes: Longs) -> None:
@@ -46,20 +50,11 @@ class DueEvents:
         self._codes = codes
         self._begins = np.searchsorted(codes, np.arange(len(self.keys) + 1)).tolist()
 
-    def number_of(self, key: Any) -> int:
-        """The number of a key, which may have no events."""
-        number = self.numbers.get(key)
-        if number is None:
-            number = self.numbers[key] = len(self.keys)
-            self.keys.append(key)
-            self._begins.append(self._begins[-1])
-        return number
-
     def want(self, busy: list[bool], begins: Mask) -> None:
         """Leave out events before the first with which something ``begins``, for keys that are not
         ``busy`` with anything before it. ``begins`` is of the events of the batch."""
         first = np.full(len(self.keys), len(self._places))
-        starting = np.flatnonzero(begins[self._places])[::-1]
+        starting = np.flatnonzero(begins[self._given[self._places]])[::-1]
         first[self._codes[starting]] = starting
         first[np.array(busy, dtype=bool)] = 0
         wanted = np.arange(len(self._places)) >= first[self._codes]
@@ -69,7 +64,11 @@ class DueEvents:
         """Have the rows of all events that are left."""
         self._rows = self._batch.take(self._places).rows if len(self._places) else []
         self._times = self._all_times[self._places].tolist()
-        self._records = self._places.tolist()
+        self._records = self._given[self._places].tolist()
+
+    def has_events(self, number: int) -> bool:
+        """Whether any event of a key is left."""
+        return bool(self._begins[number] < self._begins[number + 1])
 
     def of_key(self, number: int, kind_of: Callable[[int], Any]) -> Iterator[DueEvent]:
         """The events of a key; ``kind_of`` says what is known of an event, by its place in the

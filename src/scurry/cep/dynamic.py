@@ -191,6 +191,7 @@ class DynamicMatchFunction(BatchedFunction, KeyedBroadcastProcessFunction):
     def _wait(self, batch: Batch, times: Longs, visit: Visit) -> None:
         """Have events wait: which patterns will hold for them, nobody knows yet."""
         assert batch.keys is not None
+        visit.prefetch(batch.keys)
         for key, time, value in zip(batch.keys, times.tolist(), batch.rows, strict=True):
             visit.enter(key)
             self._waiting.add(time, value, visit.timers)
@@ -207,9 +208,8 @@ class DynamicMatchFunction(BatchedFunction, KeyedBroadcastProcessFunction):
         late = [one.time for events in waited.values() for one in events]
         rules = self._rules_between(patterns, [*times.tolist(), *late])
         judged = Judgement(rules, due, [one.value for events in waited.values() for one in events])
-        events = DueEvents(due, times)
-        for key in woken:
-            events.number_of(key)
+        events = DueEvents(due, times, woken)
+        visit.prefetch(events.keys)
         states = [self._held(key, visit) for key in events.keys]
         pairs = zip(events.keys, states, strict=True)
         events.want([bool(held) or key in woken for key, held in pairs], judged.begins[: due.size])

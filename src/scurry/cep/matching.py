@@ -95,6 +95,7 @@ class MatchFunction(BatchedFunction, KeyedProcessFunction):
         places = np.flatnonzero(~found.flags("idle"))
         kept = batch.take(places)
         assert kept.keys is not None
+        visit.prefetch(kept.keys)
         kinds = map(found.kinds.__getitem__, found.codes[places].tolist())
         for key, time, value, kind in zip(
             kept.keys, times[places].tolist(), kept.rows, kinds, strict=True
@@ -111,9 +112,8 @@ class MatchFunction(BatchedFunction, KeyedProcessFunction):
             self._wait(due, times, visit)
             return []
         kinds = self._bound.kinds(due)
-        events = DueEvents(due, times, kinds.flags("idle"))
-        for key in woken:
-            events.number_of(key)
+        events = DueEvents(due, times, woken, kinds.flags("idle"))
+        visit.prefetch(events.keys)
         states = [self._held(key, visit) for key in events.keys]
         start = self._search.start
         busy = [
@@ -125,6 +125,9 @@ class MatchFunction(BatchedFunction, KeyedProcessFunction):
         codes, known = kinds.codes.tolist(), kinds.kinds
         found: list[Emitted] = []
         for number, (key, state) in enumerate(zip(events.keys, states, strict=True)):
+            if key not in woken and not events.has_events(number):
+                # partial matches that are over would have woken it
+                continue
             these: Iterable[DueEvent] = events.of_key(number, lambda at: known[codes[at]])
             visit.enter(key)
             if key in woken:

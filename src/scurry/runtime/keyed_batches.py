@@ -59,6 +59,9 @@ class Visit(Protocol):
         """Something of the user's has failed on an element: what is emitted instead, if dead
         letters are wanted. Raises otherwise."""
 
+    def prefetch(self, keys: list[Any]) -> None:
+        """Have state of keys read at once; to be said before the first of them is entered."""
+
     def warn(self, text: str) -> None:
         """Tell whoever runs the job."""
 
@@ -137,6 +140,10 @@ class BatchedCalls:
         key = thaw(self._scope.key)
         return [(DEAD_LETTERS, self._guard.letter(element, failure, time, key))]
 
+    def prefetch(self, keys: list[Any]) -> None:
+        """Have state of keys read at once."""
+        store_of(self._operator.context).prefetch(self._operator.spec.uid, keys)
+
     def warn(self, text: str) -> None:
         """Tell whoever runs the job."""
         spec = self._operator.spec
@@ -181,7 +188,6 @@ class BatchedCalls:
         later = np.flatnonzero(batch.ts > until)
         if len(later):
             kept = batch if len(later) == batch.size else batch.take(later)
-            self._prefetch(kept)
             self._function.keep(kept, self)
         due = batch.take(np.flatnonzero(~late & (batch.ts <= until)))
         found = self._led(due, self.timers.event, until)
@@ -190,7 +196,6 @@ class BatchedCalls:
     def _as_they_come(self, batch: Batch) -> None:
         """In processing time."""
         now = self._clock.now
-        self._prefetch(batch)
         times = np.full(batch.size, now, dtype=np.int64)
         found = sorted(self._asked(batch, times, {}, now), key=lambda one: one.record)
         output = self.context.collect(Emissions())
@@ -205,7 +210,6 @@ class BatchedCalls:
             woken.setdefault(timer[1], []).append(timer[0])
         found: list[Emitted] = []
         if due.size or woken:
-            self._prefetch(due)
             assert due.ts is not None
             found = self._asked(due, due.ts, woken, until)
         names = list(dict.fromkeys(one.key for one in found))
@@ -228,11 +232,6 @@ class BatchedCalls:
             raise self._operator.failed(explained(failure, self._function), what) from failure
         self._clock.watermark = before
         return found
-
-    def _prefetch(self, batch: Batch) -> None:
-        if batch.size:
-            assert batch.keys is not None
-            store_of(self._operator.context).prefetch(self._operator.spec.uid, batch.keys)
 
     # --- what is emitted
 
