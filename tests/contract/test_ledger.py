@@ -9,7 +9,7 @@ import pytest
 
 from scurry.checkpoint.directory import JobDirectory
 from scurry.checkpoint.epochs import Epoch, PartitionState
-from scurry.checkpoint.ledger import Ledger, standing_of
+from scurry.checkpoint.ledger import Ledger, Pledge, standing_of
 from scurry.datastream import StreamExecutionEnvironment
 from scurry.engine.standing import starting_point
 from scurry.runtime.ingress import PartitionPlan, TaskPlan
@@ -156,3 +156,13 @@ def test_what_is_given_out_may_be_changed(kept: Kept) -> None:
         assert found is not None
         assert found.positions == {"numbers": 1}
         found.positions["numbers"] = 99
+
+
+def test_a_promise_is_kept_until_the_next_one(kept: Kept) -> None:
+    assert kept.ledger.pledge_of(0) == {}
+    kept.ledger.write_pledge(Pledge(0, {"sink": [{"id": "a", "epoch": 1}, {"id": "b"}]}))
+    assert kept.ledger.pledge_of(0) == {"sink": [{"id": "a", "epoch": 1}, {"id": "b"}]}
+    assert kept.ledger.pledge_of(1) == {}
+    kept.ledger.write_pledge(Pledge(1, {"other": [b"raw"]}))
+    assert kept.ledger.pledge_of(0) == {}
+    assert kept.ledger.pledge_of(1) == {"other": [b"raw"]}

@@ -38,6 +38,7 @@ from tests.faults.strikes import (
     FATAL,
     PAUSES,
     SINK_PAUSES,
+    SINK_SURVIVED,
     SINKS,
     SURVIVED,
     Strike,
@@ -60,7 +61,10 @@ SOURCE, SINK = "events", "counted"
 #: kinds that end the driver, with the moments within the sinks' own commits
 ENDING: dict[str, Strike] = {**FATAL, **SINKS}
 PAUSING: dict[str, Strike] = {**PAUSES, **SINK_PAUSES}
-SPARING: dict[str, Strike] = {k: s for k, s in SURVIVED.items() if not k.startswith("store")}
+SPARING: dict[str, Strike] = {
+    **{kind: strike for kind, strike in SURVIVED.items() if not kind.startswith("store")},
+    **SINK_SURVIVED,
+}
 RATE = 150
 
 Result = tuple[int, int, int]

@@ -20,7 +20,13 @@ import psutil
 from tests.faults.process import Driver
 from tests.faults.sleepers import pause, refused
 
-from scurry.common.fault_points import DRIVER_POINTS, LEASE_POINTS, SINK_POINTS, WORKER_POINTS
+from scurry.common.fault_points import (
+    DRIVER_POINTS,
+    LEASE_POINTS,
+    SINK_POINTS,
+    TICKET_POINTS,
+    WORKER_POINTS,
+)
 
 PATIENCE_SECONDS = 60.0
 
@@ -242,5 +248,7 @@ SURVIVED: dict[str, Strike] = {
     "store truncated": truncate_store,
     "store corrupted": corrupt_store,
 }
+#: only where a job writes to Kafka
+SINK_SURVIVED: dict[str, Strike] = {f"worker {point}": at_point(point) for point in TICKET_POINTS}
 #: only where there are executors of their own
 CLUSTER: dict[str, Strike] = {"executor": kill_executor, "zombie attempt": zombie}

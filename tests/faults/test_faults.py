@@ -15,7 +15,9 @@ from tests.faults.strikes import CLUSTER, FATAL, PAUSES, SURVIVED
 from scurry.common.fault_points import (
     DRIVER_POINTS,
     LEASE_POINTS,
+    ONE_WRITER_POINTS,
     SINK_POINTS,
+    TICKET_POINTS,
     VARIABLE,
     WORKER_POINTS,
 )
@@ -56,7 +58,8 @@ def test_every_kind_has_its_turn() -> None:
 def test_every_point_is_somewhere_in_the_engine() -> None:
     source = Path(__file__).parents[2] / "src" / "scurry"
     code = "".join(file.read_text() for file in source.rglob("*.py"))
-    for point in (*DRIVER_POINTS, *LEASE_POINTS, *SINK_POINTS, *WORKER_POINTS):
+    kafka = (*TICKET_POINTS, *ONE_WRITER_POINTS)
+    for point in (*DRIVER_POINTS, *LEASE_POINTS, *SINK_POINTS, *WORKER_POINTS, *kafka):
         assert code.count(f'fault_point("{point}")') == 1, point
 
 

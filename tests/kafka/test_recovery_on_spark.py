@@ -21,8 +21,8 @@ from tests.faults.sinks_soak import (
 )
 
 LIVES = [
-    ("local[2,4]", ["worker", "driver kafka-transaction"]),
-    ("local[2]", ["pause postgres-transaction"]),
+    ("local[2,4]", ["worker kafka-prepared", "driver kafka-between-transactions"]),
+    ("local[2]", ["worker", "pause promised"]),
 ]
 OUTAGE_SECONDS = 5.0
 
@@ -34,7 +34,7 @@ def test_nothing_is_lost_or_doubled_in_any_sink(
     with sinks_round(tmp_path / "job") as job:
         job.run(LIVES, random.Random(5), outages=outages_of(OUTAGE_SECONDS))
     tally = job.tally
-    assert tally.line == "kills=3 lost=0 duplicated=0"
+    assert tally.line == "kills=4 lost=0 duplicated=0"
     assert tally.sinks == {name: Account(0, 0) for name in ("Kafka", "Postgres", "files")}
     assert tally.events > 1000
     for recovery in tally.outages.values():
@@ -45,9 +45,9 @@ def test_nothing_is_lost_or_doubled_in_any_sink(
 
 
 def test_every_kind_of_kill_has_its_turn() -> None:
-    lives = plan(60, random.Random(1))
+    lives = plan(70, random.Random(1))
     kinds = [kind for _, kinds in lives for kind in kinds]
     last = {*ENDING, *PAUSING}
-    assert len(kinds) == 60
+    assert len(kinds) == 70
     assert set(kinds) == {*last, *SPARING}
     assert all(kinds[-1] in last and not {*kinds[:-1]} & last for _, kinds in lives)

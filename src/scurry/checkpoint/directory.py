@@ -26,6 +26,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -33,7 +34,7 @@ from scurry.checkpoint.claims import Standing, moved
 from scurry.checkpoint.epochs import Epoch, decode_epoch
 from scurry.checkpoint.layout import Home, Layout
 from scurry.checkpoint.lease import Holder, Lease, claim, holder_of
-from scurry.checkpoint.ledger import Promises, standing_of
+from scurry.checkpoint.ledger import Pledge, Promises, standing_of
 from scurry.checkpoint.manifest import (
     Generation,
     Manifest,
@@ -42,7 +43,7 @@ from scurry.checkpoint.manifest import (
     this_writer,
 )
 from scurry.checkpoint.restore import restore
-from scurry.checkpoint.takeover import take_over
+from scurry.checkpoint.takeover import take_over, take_over_pledges
 from scurry.checkpoint.whole_files import write_whole
 from scurry.common.advice import WAYS_OUT
 from scurry.common.errors import ConfigurationError, StateError, cause_to_show
@@ -192,6 +193,8 @@ class JobDirectory:
         planned more meanwhile."""
         if self._source is None:
             self._source = max((n for n in self.layout.drivers() if n < self._driver), default=0)
+        # first of all: what is copied after this holds every micro-batch with a pledge
+        take_over_pledges(self.layout, self._source, self._driver)
         source = ManifestFile(self.layout.manifest_of(self._source))
         self.manifest = source.read()
         if not self._source:
@@ -237,6 +240,7 @@ class JobDirectory:
             legacy = self.layout.home(number)
             for part in (*legacy.of_driver, *legacy.plan_drafts):
                 shutil.rmtree(part, ignore_errors=True)
+        shutil.rmtree(self.layout.sealed_pledges(0), ignore_errors=True)
 
     def _last_plan(self, generation: Generation) -> int:
         if generation.engine == LIVE:
@@ -340,6 +344,30 @@ class JobDirectory:
         home = self.home
         for task in tasks:
             write_whole(home.share(home.plan(batch), task.task), encode_plan(task))
+
+    @property
+    def _pledges(self) -> Path:
+        return self.layout.pledges(self._driver)
+
+    def write_pledge(self, pledge: Pledge) -> None:
+        """Remember what sinks are going to commit; fails if another driver has taken over."""
+        if not self._driver:
+            self._pledges.mkdir(exist_ok=True)
+        write_whole(self.layout.pledge(self._pledges), msgspec.msgpack.encode(pledge))
+
+    def pledge_of(self, batch: int) -> dict[str, list[Any]]:
+        """What was pledged for micro-batch ``batch``, by the uid of the sink."""
+        place = self.layout.pledge(self._pledges)
+        if not place.exists():
+            return {}
+        try:
+            found = msgspec.msgpack.decode(place.read_bytes(), type=Pledge)
+        except msgspec.MsgspecError as failure:
+            raise StateError(
+                f"The checkpoint is damaged: {place} cannot be read ({failure}). Put the file "
+                f"back. {WAYS_OUT}"
+            ) from failure
+        return found.messages if found.batch == batch else {}
 
     def drop_plans_after(self, batch: int) -> None:
         """Forget plans that cannot have been executed: those beyond the one after ``batch``."""

@@ -11,6 +11,7 @@
     root/driver-7/plans/000000012/_after.json   where the sources stand after it
     root/driver-7/epochs/12.json      where the job stands after micro-batch 12
     root/driver-7/epochs/12.promises  what sinks prepared in it, until they have committed it
+    root/driver-7/pledges/last       what sinks will commit of the last micro-batch
     root/runs/1-0/           the large tables of slot 0 of stage 1
     root/log/1-0/            large entries of its log, to which Spark's state refers
     root/waiting/            notes of workers that wait for a server
@@ -253,6 +254,19 @@ class Layout:
         force. A driver writes this file last when it takes a checkpoint over, so where the file
         exists, all that the driver has taken over does."""
         return _driver(self.root, driver) / "job.json" if driver else self.manifest
+
+    def pledges(self, driver: int) -> Path:
+        """The directory of what sinks have promised to commit, as one driver has it."""
+        return (_driver(self.root, driver) if driver else self.root) / "pledges"
+
+    @staticmethod
+    def pledge(pledges: Path) -> Path:
+        """The last pledge, in such a directory."""
+        return pledges / "last"
+
+    def sealed_pledges(self, driver: int) -> Path:
+        """The same directory from the moment on at which another driver has taken over."""
+        return self.pledges(driver).with_name("pledges-sealed")
 
     def drivers(self) -> list[int]:
         """The epochs of the leases of all drivers that have taken the checkpoint over, in order."""

@@ -1,8 +1,10 @@
-"""What an engine writes down so that a job survives its driver: plans and epochs.
+"""What an engine writes down so that a job survives its driver: plans, pledges and epochs.
 
 A *plan* says what a micro-batch reads, and where the sources stand after it. It is written before
 anything is read. An *epoch* says where the job stands after a micro-batch. It is written when the
-micro-batch is over, and counts from the moment at which the engine commits the micro-batch.
+micro-batch is over, and counts from the moment at which the engine commits the micro-batch. A
+*pledge* lies between the two: what writers have prepared in a micro-batch, and sinks are going to
+commit, whatever happens; only some sinks need one (:attr:`scurry.functions.sink.Sink.promises`).
 
 Engines differ in how they commit, so a ledger only answers which epoch is the last committed one.
 :class:`~scurry.checkpoint.directory.JobDirectory` is the ledger on disk.
@@ -11,7 +13,9 @@ Engines differ in how they commit, so a ledger only answers which epoch is the l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
+
+import msgspec
 
 from scurry.checkpoint.claims import Standing
 from scurry.checkpoint.epochs import Epoch
@@ -19,6 +23,13 @@ from scurry.runtime.ingress import TaskPlan
 
 #: By the uid of a sink: the messages of its writers.
 Promises = dict[str, list[bytes]]
+
+
+class Pledge(msgspec.Struct, frozen=True):
+    """What sinks are going to commit of a micro-batch: messages of writers, by the sink's uid."""
+
+    batch: int
+    messages: dict[str, list[Any]]
 
 
 class Ledger(Protocol):
@@ -43,6 +54,14 @@ class Ledger(Protocol):
 
     def revise_plan(self, batch: int, tasks: Sequence[TaskPlan]) -> None:
         """Replace what tasks read in micro-batch ``batch``, task by task."""
+
+    def write_pledge(self, pledge: Pledge) -> None:
+        """Remember what sinks are going to commit, instead of what they were before. Fails if
+        another driver has taken over, which knows of all pledges before that moment and of none
+        after it."""
+
+    def pledge_of(self, batch: int) -> dict[str, list[Any]]:
+        """What was pledged for micro-batch ``batch``, by the uid of the sink."""
 
     def drop_plans_after(self, batch: int) -> None:
         """Forget plans that cannot have been executed: those beyond the one after ``batch``."""

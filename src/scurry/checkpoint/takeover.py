@@ -16,10 +16,12 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from scurry.checkpoint.copies import copy_if_there
-from scurry.checkpoint.layout import Home
+from scurry.checkpoint.layout import Home, Layout
+from scurry.checkpoint.whole_files import write_whole
 
 #: The number that the name of a file of Spark's begins with, and what kind of file it is.
 _NUMBERED = re.compile(r"\.?(\d+)(?:_[^.]*)?(?:\.(\w+))?")
@@ -44,6 +46,19 @@ def take_over(old: Home, new: Home, first: int, last: int | None) -> None:
             shutil.copytree(plan, new.plans / plan.name)
     if last is not None:
         _take_over_spark(old.spark, new.spark, last - first)
+
+
+def take_over_pledges(layout: Layout, old: int, new: int) -> None:
+    """Have the driver ``new`` keep what ``old`` has pledged. From here on ``old`` can pledge
+    nothing more: its directory is renamed, so a pledge that it still makes has no place to go."""
+    sealed, own = layout.sealed_pledges(old), layout.pledges(new)
+    if not sealed.exists():
+        with suppress(FileNotFoundError):
+            layout.pledges(old).rename(sealed)
+    own.mkdir(parents=True, exist_ok=True)
+    pledge = layout.pledge(sealed)
+    if pledge.exists():
+        write_whole(layout.pledge(own), pledge.read_bytes())
 
 
 def _take_over_spark(old: Path, new: Path, last: int) -> None:

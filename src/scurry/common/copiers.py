@@ -168,9 +168,13 @@ def _for_pickle(parts: Iterable[Any]) -> bool:
 
 
 def _row(value: Row, depth: int) -> Any:
-    values = _tuple(value._values, depth)
-    if values is NESTED:
-        return NESTED
+    values: Any = value._values
+    for part in values:
+        if type(part) not in FIXED:
+            values = _tuple(values, depth)
+            if values is NESTED:
+                return NESTED
+            break
     made = _new(Row)
     _set_values(made, values)
     _set_names(made, value._names)

@@ -74,6 +74,10 @@ class JobError(ScurryError):
     details: str = ""
 
 
+class LostPromiseError(JobError):
+    """A target has thrown away what writers had prepared and the checkpoint promises to commit."""
+
+
 class FunctionError(JobError):
     """A user function failed on an element.
 

@@ -35,9 +35,23 @@ DRIVER_POINTS = ("planned", "before-sinks", "between-sinks", "after-sinks", "aft
 #: on the driver: it has made sure that the lease is still its own, and now does what that allows
 LEASE_POINTS = ("lease-checked",)
 
-#: on the driver, within a sink's commit: records and mark sent, the transaction still open; the
-#: same in a database; what a file sink will publish is written down and nothing of it published
-SINK_POINTS = ("kafka-transaction", "postgres-transaction", "file-manifest")
+#: on the driver: what sinks are going to commit is durable; within a sink's commit, the first of
+#: several transactions of Kafka is committed; the same in a database, records and mark sent, the
+#: transaction still open; what a file sink will publish is written down and nothing of it published
+SINK_POINTS = (
+    "promised",
+    "kafka-between-transactions",
+    "postgres-transaction",
+    "file-manifest",
+)
+
+#: in a worker that writes to Kafka: all records of its transaction are acknowledged; the driver is
+#: about to be told
+TICKET_POINTS = ("kafka-written", "kafka-prepared")
+
+#: on the driver, where it writes Kafka's transactions itself: records and mark sent, the
+#: transaction still open
+ONE_WRITER_POINTS = ("kafka-transaction",)
 
 #: on the driver, beside the job: a batch of a streaming DataFrame has landed, and Spark has not
 #: committed it

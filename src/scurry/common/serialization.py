@@ -83,6 +83,16 @@ class DeserializationSchema(ABC):
         them cannot be read, and is then called no more: the messages are read one by one."""
         return list(map(self.deserialize, messages))
 
+    def columns_schema(self) -> pa.Schema | None:
+        """The columns that :meth:`deserialize_columns` gives, those of the produced type; None if
+        this schema gives none."""
+        return None
+
+    def deserialize_columns(self, messages: list[bytes]) -> pa.RecordBatch | None:
+        """The elements of several messages as Arrow columns, one element for each; None if these
+        messages have to be read by :meth:`deserialize_batch`."""
+        return None
+
     def get_produced_type(self) -> TypeInformation | None:
         """The type of the elements, if known."""
         return None

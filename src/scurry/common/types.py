@@ -37,6 +37,10 @@ _SYMBOLS = ("+I", "-U", "+U", "-D")
 _SLOTS = ("_kind", "_names", "_values")
 
 
+#: looked up once: it takes as long as half a row
+_INSERT = RowKind.INSERT
+
+
 class Row:
     """Values in a fixed order, read by position, by name or as attributes.
 
@@ -65,7 +69,7 @@ class Row:
         else:
             _set_values(self, args)
             _set_names(self, None)
-        _set_kind(self, RowKind.INSERT)
+        _set_kind(self, _INSERT)
 
     @classmethod
     def from_columns(

@@ -144,7 +144,8 @@ def _describe(job: CompiledJob, node: Operator, form: Form) -> str:
     if node.on_error == DEAD_LETTER:
         parts.append("; on error: dead letter")
     if isinstance(node, Sink):
-        parts.append(f"; {node.sink.guarantee_in(job.spec.guarantee)}")
+        manner = node.sink.manner and f", {node.sink.manner}"
+        parts.append(f"; {node.sink.guarantee_in(job.spec.guarantee)}{manner}")
     return "".join(parts) + ")"
 
 

@@ -6,16 +6,20 @@ been truncated for nothing.
 
 from __future__ import annotations
 
+import logging
 import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from scurry.common.errors import OtherHistoryError, StateError
+from scurry.checkpoint.ledger import Pledge
+from scurry.common.errors import LostPromiseError, OtherHistoryError, StateError
 from scurry.functions.fencing import Fence
 from scurry.functions.history import REFUSE, TRUNCATE, History, Mark
 from scurry.functions.sink import CommitterContext, Sink
+
+_log = logging.getLogger("scurry.engine")
 
 
 @dataclass(frozen=True)
@@ -47,10 +51,16 @@ def start_sinks(
     checkpoint: str,
     lease: Fence,
     promised: Mapping[str, list[bytes]],
+    pledge: Pledge,
+    written_again: bool = True,
 ) -> None:
     """Start all sinks and deal with what they hold of other histories; ``checkpoint`` names the
-    checkpoint in messages. Afterwards no driver with an older lease can commit to them. What the
-    last committed micro-batch has ``promised`` is committed now, by sinks that have not done it."""
+    checkpoint in messages. Afterwards no driver with an older lease can commit to them.
+
+    What the last committed micro-batch has ``promised`` is committed now, by sinks that have not
+    done it; so is what the ``pledge`` says of the one after it, which has a plan and is run again.
+    What a target has lost of a pledge is an error, unless it is ``written_again`` then.
+    """
     sinks = list(sinks)
     _check_promises(sinks, promised, checkpoint)
     strange: list[tuple[JobSink, Mark]] = []
@@ -61,14 +71,21 @@ def start_sinks(
             strange.append((each, mark))
     for each, mark in strange:
         _check_choice(each, mark, history, checkpoint)
+    pledged = dict(pledge.messages)
     for each, mark in strange:
         if each.choice == TRUNCATE:
             each.sink.truncate()
-        else:
-            each.sink.accept(history.common(mark))
+            continue
+        common = history.common(mark)
+        each.sink.accept(common)
+        if common.batch >= pledge.batch:
+            # whoever has gone on from there has kept the pledge
+            pledged.pop(each.uid, None)
     for each in sinks:
         if each.uid in promised:
             each.commit(history.last, [pickle.loads(message) for message in promised[each.uid]])
+        if each.uid in pledged:
+            _keep(each, pledge.batch, pledged[each.uid], written_again)
         each.sink.recover(history.last + 1)
 
 
@@ -81,6 +98,21 @@ def _check_promises(
             f"The job ended before the sinks {', '.join(sorted(map(repr, missing)))} had written "
             f"all that {checkpoint} counts as written, and this program has no such sinks. Run the "
             "program that has them once more; it writes the rest, and can be stopped at once."
+        )
+
+
+def _keep(each: JobSink, batch: int, messages: list[Any], written_again: bool) -> None:
+    """Commit what was pledged. What the target has lost of it is written again when the
+    micro-batch is run again, which is about to happen."""
+    try:
+        each.commit(batch, messages)
+    except LostPromiseError as lost:
+        if not written_again:
+            raise
+        _log.error(
+            "%s\n  in the sink %s. They are written again, as the micro-batch is run again; that "
+            "is exact if each task writes the same records as before.",
+            *(lost, each),
         )
 
 

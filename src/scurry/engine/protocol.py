@@ -11,6 +11,9 @@ step  what happens                          what a crash right after it leads to
 2     the engine executes it: tasks prepare
       state and what sinks will write, and  nothing of that counts: the tasks start again from
       send the driver envelopes             the state of the micro-batch before
+2½    the messages of sinks that ask for it  the sinks commit with these messages when the job
+      are written: the pledge               starts; it is run again, for the sake of the state
+                                            and of other sinks
 3     each sink commits, one after the      it is run again; sinks that have its mark find a
       other, under the number and the       repetition and change nothing, the others commit
       branch of the micro-batch
@@ -43,7 +46,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from scurry.checkpoint.ledger import Ledger
+from scurry.checkpoint.ledger import Ledger, Pledge
 from scurry.common.fault_points import fault_point
 from scurry.engine.histories import start_sinks
 from scurry.engine.job import Job
@@ -75,6 +78,9 @@ class _Received:
 class CommitProtocol:
     """The driver's side of a job, from one start of the job to its end or its next failure."""
 
+    #: whether each writer writes again what it wrote when a micro-batch is run again
+    _repeats = True
+
     def __init__(
         self,
         job: Job,
@@ -96,6 +102,8 @@ class CommitProtocol:
         self.planned, self.finished = found.planned, found.committed
         self.planner = BatchPlanner(job.spec, pace.limit, found.epoch, found.committed)
         self._pace = pace
+        #: what a driver has pledged for the micro-batch that has to be run again
+        self._pledged = ledger.pledge_of(self.planned) if self.pending else {}
 
     def start(self, checkpoint_id: str, checkpoint: str) -> None:
         """Start the sinks, before anything is planned or executed; ``checkpoint`` names the
@@ -104,8 +112,12 @@ class CommitProtocol:
         history, sinks = self.planner.history, self._sinks.values()
         promised = self._ledger.promises(history.last)
         self._lease.check()
+        pledge = Pledge(self.planned, self._pledged)
         try:
-            start_sinks(sinks, checkpoint_id, history, checkpoint, self._lease, promised)
+            start_sinks(
+                *(sinks, checkpoint_id, history, checkpoint, self._lease, promised, pledge),
+                written_again=self._repeats,
+            )
         finally:
             if self._ledger.outrun():
                 raise Outrun
@@ -145,6 +157,7 @@ class CommitProtocol:
         received = self._receive(envelopes)
         self.watch.lap("execute")
         fault_point("before-sinks")
+        self._pledge(batch, received.messages)
         for uid, sink in self._sinks.items():
             self._lease.check()
             sink.commit(batch, received.messages[uid])
@@ -165,6 +178,23 @@ class CommitProtocol:
         self.planner.max_records = self._pace.after(max(read, default=0), took, phases)
         self._progress.gauges.update(self.planner.gauges())
         self.finished = batch
+        self._pledged = {}
+
+    def _pledge(self, batch: int, messages: dict[str, list[Any]]) -> None:
+        """Make durable what sinks are going to commit, where they ask for that. What was promised
+        before, when the micro-batch was run for the first time, still holds."""
+        for uid, pledged in self._pledged.items():
+            if uid in self._sinks:
+                messages[uid] = self._sinks[uid].sink.repeated(batch, pledged, messages[uid])
+        asking = [uid for uid, each in self._sinks.items() if each.sink.promises]
+        wanted = {uid: messages[uid] for uid in asking if messages[uid]}
+        made = {**self._pledged, **wanted}
+        if made != self._pledged:
+            self._lease.check()
+            self._ledger.write_pledge(Pledge(batch, made))
+            self._pledged = made
+            self.watch.lap("promise", "commit")
+            fault_point("promised")
 
     def _receive(self, envelopes: Iterable[Envelope]) -> _Received:
         """Hand the envelopes to whom they are meant for."""
@@ -190,8 +220,13 @@ class CommitProtocol:
 
     def abort(self) -> None:
         """The job failed: sinks throw away what was prepared and not committed."""
-        for each in self._sinks.values():
-            each.sink.abort(self.finished + 1)
+        # what is promised has to be there for the next attempt
+        kept = set(self._pledged)
+        for batch in (self.finished, self.finished + 1):
+            kept |= self._ledger.promises(batch).keys()
+        for uid, each in self._sinks.items():
+            if uid not in kept:
+                each.sink.abort(self.finished + 1)
 
     def close(self) -> None:
         """The job has ended, or starts again with another protocol."""

@@ -60,6 +60,9 @@ class RoundProtocol(CommitProtocol):
     """The driver's side of a job of rounds, from one start of the job to its end or its next
     failure."""
 
+    # what an engine of micro-batches has planned is run again in rounds, by other writers
+    _repeats = False
+
     def __init__(
         self, job: Job, ledger: Ledger, progress: Progress, pace: Pace, lease: Fence | None = None
     ) -> None:

@@ -7,6 +7,12 @@ visible under the batch's id. A batch may be run again after a crash, so ``commi
 it has seen must change nothing: that is what makes the output exactly-once. A sink that cannot do
 that says so in its ``guarantee``, which ``explain()`` shows.
 
+To commit can be more than one step. A sink whose writers each leave something behind that has to be
+committed by itself, such as a transaction each, asks for a *promise* (``promises``): the engine
+makes the messages durable before it calls ``commit``, and calls ``commit`` again with the very same
+messages when it finds the promise after a crash. All that was prepared without being promised will
+never be committed, and ``recover`` is the moment to throw it away.
+
 The id alone does not say which batch it is: whoever puts an older copy of a checkpoint back goes on
 with other batches under the same ids. So a sink stores, together with what it writes, the *mark* of
 the batch, which it gets from the history in its context. When a job starts, the driver asks each
@@ -141,6 +147,11 @@ class Sink(ABC):
     insertions_only: bool = False
     #: Whether the sink knows by its uid, after a restart, what it has written.
     known_by_uid: bool = True
+    #: Whether the messages of writers have to be durable before ``commit`` is called with them.
+    #: They are plain data then: dictionaries, lists, texts, numbers, bytes. Asked after ``start``.
+    promises: bool = False
+    #: How the sink keeps its guarantee, in a few words for ``explain()``; empty to leave it out.
+    manner: str = ""
     #: What the sink keeps back from one micro-batch to the next and will write later, in words,
     #: empty for nothing. A program that no longer has such a sink loses it, so it has to say so.
     keeps_back: str = ""
@@ -187,7 +198,16 @@ class Sink(ABC):
 
     def commit(self, batch_id: int, messages: list[Any]) -> None:
         """Called on the driver once all writers of batch ``batch_id`` have prepared. May be called
-        again for the same batch after a crash and must then change nothing."""
+        again for the same batch after a crash and must then change nothing. Of a sink that
+        ``promises`` it is called again with the same messages, perhaps on another driver; raises
+        :class:`~scurry.common.errors.LostPromiseError` if it finds that the target has thrown away
+        something of what they stand for."""
+
+    def repeated(self, batch_id: int, promised: list[Any], messages: list[Any]) -> list[Any]:
+        """Called on the driver, by an engine that repeats batches, when the writers of a batch
+        have prepared it once more although ``promised`` were promised for it before: the messages
+        that count from now on. What the other messages stand for is thrown away here."""
+        return promised
 
     def abort(self, batch_id: int) -> None:
         """Called on the driver when batch ``batch_id`` failed: throw away what was prepared."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from scurry.common.errors import TypeMismatchError
 from scurry.common.type_information import TypeInformation
+from scurry.runtime.bulk_conform import conform_all
 from scurry.runtime.failures import ElementFailed
 
 
@@ -15,6 +16,9 @@ def conform(rows: list[Any], declared: TypeInformation | None) -> list[Any]:
     the first element that does not fit."""
     if declared is None:
         return rows
+    plain = conform_all(rows, declared)
+    if plain is not None:
+        return plain
     check = declared.check
     for row in rows:
         complaint = check(row)

@@ -178,6 +178,7 @@ class KafkaBroker:
             "group.initial.rebalance.delay.ms": "0",
             "auto.create.topics.enable": "false",
             "log.cleaner.backoff.ms": "200",
+            "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
             **self._settings,
         }
 

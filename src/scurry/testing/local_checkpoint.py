@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from scurry.checkpoint.epochs import Epoch, decode_epoch
-from scurry.checkpoint.ledger import Promises
+from scurry.checkpoint.ledger import Pledge, Promises
 from scurry.engine.standing import CarriedOver
 from scurry.runtime.ingress import TaskPlan, decode_plan, encode_plan
 from scurry.state.journal import MemoryJournal
@@ -37,6 +38,9 @@ class MemoryCheckpoint:
         self._promises: dict[int, Promises] = {}
         #: that of the driver before, and its last plan when it was taken over
         self._before: MemoryCheckpoint | None = None
+        self._pledge = b""
+        #: whether another driver has taken over
+        self._sealed = False
         self._cut = -1
 
     def last_epoch(self) -> Epoch | None:
@@ -59,6 +63,17 @@ class MemoryCheckpoint:
 
     def revise_plan(self, batch: int, tasks: Sequence[TaskPlan]) -> None:
         self._plans[batch] = [encode_plan(task) for task in tasks], self._plans[batch][1]
+
+    def write_pledge(self, pledge: Pledge) -> None:
+        if self._sealed:
+            raise FileNotFoundError("another driver has taken over")
+        self._pledge = msgspec.msgpack.encode(pledge)
+
+    def pledge_of(self, batch: int) -> dict[str, list[Any]]:
+        if not self._pledge:
+            return {}
+        found = msgspec.msgpack.decode(self._pledge, type=Pledge)
+        return found.messages if found.batch == batch else {}
 
     def drop_plans_after(self, batch: int) -> None:
         self._plans = {at: plan for at, plan in self._plans.items() if at <= batch + 1}
@@ -90,6 +105,7 @@ class MemoryCheckpoint:
         self._cut, self._last = before._last_plan, before._last
         self._epochs, self._plans = dict(before._epochs), dict(before._plans)
         self._promises = dict(before._promises)
+        before._sealed, self._pledge = True, before._pledge
         self._durable = _copies(before._durable)
         self.roll_back()
 
@@ -128,6 +144,7 @@ class MemoryCheckpoint:
         made = copy.copy(self)
         made._epochs, made._plans = dict(self._epochs), dict(self._plans)
         made._promises = dict(self._promises)
+        made._sealed = False
         made._durable = _copies(self._durable)
         made.roll_back()
         return made

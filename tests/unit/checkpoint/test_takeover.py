@@ -10,7 +10,9 @@ import pytest
 from scurry.checkpoint.directory import JobDirectory
 from scurry.checkpoint.epochs import Epoch
 from scurry.checkpoint.lease import Lease
-from scurry.common.errors import LeaseLostError
+from scurry.checkpoint.ledger import Pledge
+from scurry.checkpoint.takeover import take_over_pledges
+from scurry.common.errors import LeaseLostError, StateError
 from scurry.datastream import StreamExecutionEnvironment
 from scurry.runtime.ingress import PartitionPlan, TaskPlan
 from scurry.runtime.specs import JobSpec
@@ -225,3 +227,40 @@ def test_a_checkpoint_from_before_there_were_leases(tmp_path: Path) -> None:
     now.directory.settle()
     assert sorted(place.name for place in tmp_path.iterdir()) == ["driver-1", "job.json", "leases"]
     assert json.loads((tmp_path / "job.json").read_text())["version"] == 5
+
+
+def test_the_next_driver_knows_all_promises_and_no_more_are_made(tmp_path: Path) -> None:
+    first = Driver(tmp_path)
+    first.run(0, 3)
+    first.plan(1, 5)
+    first.directory.write_pledge(Pledge(1, {"sink": [{"id": "a"}]}))
+    second = Driver(tmp_path)
+    assert second.directory.pledge_of(1) == {"sink": [{"id": "a"}]}
+    # the first one lives, and has passed its last look at the lease
+    with pytest.raises(FileNotFoundError):
+        first.directory.write_pledge(Pledge(1, {"sink": [{"id": "late"}]}))
+    assert second.directory.pledge_of(1) == {"sink": [{"id": "a"}]}
+    # the second dies before it has settled in
+    third = Driver(tmp_path)
+    assert third.directory.pledge_of(1) == {"sink": [{"id": "a"}]}
+    third.directory.write_pledge(Pledge(1, {"sink": [{"id": "b"}]}))
+    third.directory.settle()
+    assert third.directory.pledge_of(1) == {"sink": [{"id": "b"}]}
+
+
+def test_a_driver_that_dies_while_it_takes_over_loses_no_promise(tmp_path: Path) -> None:
+    first = Driver(tmp_path)
+    first.plan(0, 3)
+    first.directory.write_pledge(Pledge(0, {"sink": [1]}))
+    layout = first.directory.layout
+    take_over_pledges(layout, first.lease.epoch, first.lease.epoch + 1)
+    second = Driver(tmp_path)
+    assert second.directory.pledge_of(0) == {"sink": [1]}
+
+
+def test_a_promise_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    driver = Driver(tmp_path)
+    place = driver.directory.layout.pledge(driver.directory.layout.pledges(driver.lease.epoch))
+    place.write_bytes(b"nonsense")
+    with pytest.raises(StateError, match="pledges/last cannot be read"):
+        driver.directory.pledge_of(0)

@@ -63,7 +63,7 @@ class Producer:
     def begin_transaction(self) -> None:
         self.values, self.places = [], []
 
-    def produce(self, topic: str, value: bytes, key: Any, timestamp: int) -> None:
+    def produce(self, topic: str, value: bytes, *more: Any) -> None:
         self.values.append(value)
 
     def send_offsets_to_transaction(self, places: list[Any], group: Any, timeout: float) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from scurry.common.errors import LostPromiseError
 from scurry.common.fault_points import DRIVER_POINTS
 from scurry.compile.job import CompiledJob
 from scurry.datastream import StreamExecutionEnvironment
@@ -224,3 +225,142 @@ def test_what_is_not_meant_for_the_driver_is_a_mistake() -> None:
         stray = Envelope(0, 1, "sums", 0, "", 0, DATA, 0, b"")
         with pytest.raises(AssertionError, match="not meant for the driver"):
             job._protocol.finish_batch(0, [stray])
+
+
+class Shelf:
+    """A target outside of the job: open and committed parts, by name. It is never pickled."""
+
+    def __init__(self) -> None:
+        self.open: dict[str, list[Any]] = {}
+        self.committed: dict[str, list[Any]] = {}
+        self.made = 0
+
+    def visible(self) -> list[Any]:
+        return sorted(row for rows in self.committed.values() for row in rows)
+
+
+SHELVES: dict[str, Shelf] = {}
+
+
+class Parts(Sink):
+    """Each writer leaves an open part, which is committed by its name."""
+
+    promises = True
+
+    def __init__(self, shelf: str) -> None:
+        self.shelf = shelf
+
+    def create_writer(self, context: WriterContext) -> SinkWriter:
+        return PartWriter(self.shelf, context.index)
+
+    def commit(self, batch_id: int, messages: list[Any]) -> None:
+        shelf = SHELVES[self.shelf]
+        lost = 0
+        for message in messages:
+            name = message["name"]
+            if name in shelf.open:
+                shelf.committed[name] = shelf.open.pop(name)
+            lost += name not in shelf.committed
+            protocol.fault_point("within")
+        if lost:
+            raise LostPromiseError(f"{lost} parts are gone")
+
+    def repeated(self, batch_id: int, promised: list[Any], messages: list[Any]) -> list[Any]:
+        shelf = SHELVES[self.shelf]
+        held = {**shelf.open, **shelf.committed}
+        kept = [each for each in promised if each["name"] in held]
+        lost = {each["task"] for each in promised} - {each["task"] for each in kept}
+        return kept + [each for each in messages if each["task"] in lost]
+
+    def recover(self, batch_id: int) -> None:
+        SHELVES[self.shelf].open.clear()
+
+
+class PartWriter(SinkWriter):
+    def __init__(self, shelf: str, task: int) -> None:
+        self.shelf, self.task = SHELVES[shelf], task
+        self.rows: list[Any] = []
+
+    def write(self, rows: list[Any]) -> None:
+        self.rows += rows
+
+    def prepare(self) -> Any:
+        if not self.rows:
+            return None
+        name = f"{self.task}-{self.shelf.made}"
+        self.shelf.made += 1
+        self.shelf.open[name], self.rows = self.rows, []
+        return {"name": name, "task": self.task}
+
+
+@pytest.fixture
+def shelf() -> Iterator[Shelf]:
+    SHELVES["it"] = Shelf()
+    yield SHELVES["it"]
+    SHELVES.clear()
+
+
+def parts_job(parallelism: int = 2) -> CompiledJob:
+    env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(parallelism)
+    numbers = env.from_collection(list(range(TOTAL))).uid("numbers")
+    numbers.rebalance().map(lambda n: n).uid("map").sink_to(Parts("it")).uid("parts")
+    return env._compile(None)
+
+
+@pytest.mark.parametrize("point", [*DRIVER_POINTS, "promised", "within"])
+@pytest.mark.parametrize("driver", ["same", "next", "rescaled"])
+def test_a_promise_is_kept(point: str, driver: str, shelf: Shelf) -> None:
+    job = first = LocalJob(parts_job())
+    job.step(4)
+    with pytest.MonkeyPatch.context() as patch:
+        die_at(point, patch)
+        with pytest.raises(Crash):
+            job.step(4)
+    if driver == "same":
+        job.recover()
+    elif driver == "next":
+        job = LocalJob(parts_job(), after=job)
+    else:
+        job.checkpoint.roll_back()
+        job.rescale(parts_job(3))
+    if point in ("promised", "within", "between-sinks", "after-sinks", "after-epoch"):
+        assert shelf.visible() == list(range(8)), "before the micro-batch is run again"
+    assert not shelf.open
+    while job.step(4):
+        pass
+    for each in {first, job}:
+        each.close()
+    assert shelf.visible() == list(range(TOTAL))
+
+
+def test_what_the_target_has_lost_of_a_promise_is_written_again(
+    shelf: Shelf, caplog: pytest.LogCaptureFixture
+) -> None:
+    with LocalJob(parts_job()) as job:
+        with pytest.MonkeyPatch.context() as patch:
+            die_at("within", patch)
+            with pytest.raises(Crash):
+                job.step(8)
+        assert len(shelf.visible()) == 4
+        shelf.open.clear()
+        job.recover()
+        assert "1 parts are gone\n  in the sink" in caplog.text
+        assert len(shelf.visible()) == 4
+        while job.step(4):
+            pass
+    assert shelf.visible() == list(range(TOTAL))
+
+
+def test_what_is_promised_survives_a_failure_of_another_sink(shelf: Shelf) -> None:
+    with LocalJob(parts_job()) as job:
+        with pytest.MonkeyPatch.context() as patch:
+            die_at("promised", patch)
+            with pytest.raises(Crash):
+                job.step(4)
+        thrown_away: list[int] = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Parts, "abort", lambda self, batch: thrown_away.append(batch))
+            job._protocol.abort()
+            assert thrown_away == []
+        job.recover()
+        assert shelf.visible() == [0, 1, 2, 3]

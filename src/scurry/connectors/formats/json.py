@@ -8,11 +8,14 @@ it is (a number written as text, say) is decoded again by the lenient rules of
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from operator import attrgetter
 from typing import Annotated, Any
 
 import msgspec
+import pyarrow as pa
 from msgspec.structs import astuple
 
 from scurry.common.collection_types import ListTypeInfo, MapTypeInfo
@@ -33,9 +36,11 @@ from scurry.connectors.formats.conversions import (
     row_converter,
     temporal,
 )
+from scurry.connectors.formats.json_columns import object_writer, read_objects
 
 __all__ = ["JsonRowDeserializationSchema", "JsonRowSerializationSchema"]
 
+_names_of, _values_of = attrgetter("_names"), attrgetter("_values")
 _PLAIN: dict[BasicType, Any] = {
     BasicType.STRING: str,
     BasicType.CHAR: str,
@@ -46,6 +51,9 @@ _PLAIN: dict[BasicType, Any] = {
     BasicType.BIG_DEC: Decimal,
     BasicType.INSTANT: datetime,
 }
+
+#: The types of fields that Arrow's reader makes the same of.
+_ARROW_READS = {*WIDTHS, BasicType.STRING, BasicType.BOOLEAN, BasicType.DOUBLE}
 
 
 class JsonRowDeserializationSchema(DeserializationSchema):
@@ -69,6 +77,13 @@ class JsonRowDeserializationSchema(DeserializationSchema):
         self._lenient = row_converter(declared, self._ignore, self._need_all)
         self._finish = [_finisher(field) for field in declared.field_types()]
         self._names = declared.field_names() if isinstance(declared, RowTypeInfo) else None
+        self._columns = None if self._need_all else _columns(declared)
+
+    def columns_schema(self) -> pa.Schema | None:
+        return self._columns
+
+    def deserialize_columns(self, messages: list[bytes]) -> pa.RecordBatch | None:
+        return None if self._columns is None else read_objects(messages, self._columns)
 
     def __getstate__(self) -> tuple[Any, ...]:
         return self._type, self._need_all, self._ignore
@@ -174,6 +189,7 @@ class JsonRowSerializationSchema(SerializationSchema):
         self._names = self._type.field_names()
         self._values = [_writer(field) for field in self._type.field_types()]
         self._simple = not any(self._values)
+        self._objects = object_writer(self._names, self._encoder.encode)
 
     def __getstate__(self) -> Any:
         return {"_type": self._type}
@@ -186,6 +202,15 @@ class JsonRowSerializationSchema(SerializationSchema):
     def builder() -> JsonRowSerializationSchema.Builder:
         """A builder without settings."""
         return JsonRowSerializationSchema.Builder()
+
+    def serialize_batch(self, values: list[Any]) -> list[bytes | None]:
+        if self._simple and self._names and set(map(type, values)) == {Row}:
+            held = set(map(_names_of, values))
+            if held <= {None, self._names}:
+                # rows of another length are named one by one
+                with suppress(ValueError):
+                    return list(self._objects.write(map(_values_of, values)))
+        return list(map(self.serialize, values))
 
     def serialize(self, value: Any) -> bytes:
         values: Sequence[Any]
@@ -218,6 +243,15 @@ class JsonRowSerializationSchema(SerializationSchema):
         def build(self) -> JsonRowSerializationSchema:
             """The schema."""
             return JsonRowSerializationSchema(_fields_of(self._type, "with_type_info(...)"))
+
+
+def _columns(declared: CompositeTypeInfo) -> pa.Schema | None:
+    """The columns of such rows, if Arrow reads all of their fields as they are read here, or
+    refuses to."""
+    if not all(basic_type(field) in _ARROW_READS for field in declared.field_types()):
+        return None
+    types = [field.arrow_type() for field in declared.field_types()]
+    return pa.schema(list(zip(declared.field_names(), types, strict=True)))
 
 
 def _fields_of(declared: Any, call: str) -> CompositeTypeInfo:

@@ -148,6 +148,7 @@ def is_hopeless(error: Any) -> bool:
         KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
         KafkaError.SASL_AUTHENTICATION_FAILED,
         KafkaError.UNSUPPORTED_SASL_MECHANISM,
+        KafkaError.INVALID_TRANSACTION_TIMEOUT,
     )
 
 

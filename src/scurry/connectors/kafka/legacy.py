@@ -21,6 +21,7 @@ from scurry.connectors.kafka.offsets import KafkaOffsetResetStrategy, KafkaOffse
 from scurry.connectors.kafka.outgoing import KafkaRecordSerializationSchema, Outgoing
 from scurry.connectors.kafka.sink import KafkaSink
 from scurry.connectors.kafka.source import KafkaSource, KafkaSourceBuilder, WrappedKafkaSource
+from scurry.connectors.kafka.who_writes import DRIVER
 from scurry.functions.sink import CommitterContext, DeliveryGuarantee
 from scurry.runtime.batch import Longs
 
@@ -177,6 +178,8 @@ class FlinkKafkaProducer(FlinkKafkaProducerBase):
             _ValuesOnly(topic, serialization_schema),
             DeliveryGuarantee[semantic.name],
             topic,
+            # tasks would have to know the checkpoint
+            DRIVER,
         )
 
     def ignore_failures_after_transaction_timeout(self) -> FlinkKafkaProducer:

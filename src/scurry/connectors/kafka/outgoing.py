@@ -7,13 +7,19 @@ several times faster than a list of record objects.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import repeat
+from operator import length_hint
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from scurry.common.errors import ProgramError, TypeMismatchError
 from scurry.common.serialization import SerializationSchema
 from scurry.common.type_information import describe
+from scurry.functions.sink import Records
 from scurry.runtime.batch import NO_TIMESTAMP, Longs
 from scurry.runtime.failures import ElementFailed
 
@@ -23,6 +29,9 @@ __all__ = [
     "KafkaRecordSerializationSchemaBuilder",
     "KafkaTopicSelector",
 ]
+
+#: How long to wait at a time for room in a producer's queue.
+_ROOM_SECONDS = 0.05
 
 
 class KafkaProducerRecord(NamedTuple):
@@ -59,36 +68,30 @@ class Outgoing:
 
     def send(self, producer: Any) -> None:
         """Hand every record to a producer, in order, waiting where its queue is full."""
-        produce = producer.produce
-        none = [None] * len(self)
-        keys, stamps = self.keys or none, self.timestamps or [0] * len(self)
-        topics = [self.topics] * len(self) if isinstance(self.topics, str) else self.topics
-        if self.partitions is None and self.headers is None:
-            for topic, value, key, stamp in zip(topics, self.values, keys, stamps, strict=True):
-                try:
-                    produce(topic, value, key, timestamp=stamp)
-                except BufferError:
-                    _insist(producer, topic, value, key, timestamp=stamp)
-            return
-        places, headers = self.partitions or [-1] * len(self), self.headers or none
-        for topic, value, key, stamp, place, extra in zip(
-            topics, self.values, keys, stamps, places, headers, strict=True
-        ):
-            more = {"timestamp": stamp, "partition": place, "headers": extra and list(extra)}
+        at = 0
+        while at < len(self):
+            # as many calls as there are records, without a step of Python between two of them
+            values = iter(self.values[at:])
             try:
-                produce(topic, value, key, **more)
+                deque(map(producer.produce, *self._arguments(values, at)), maxlen=0)
+                at = len(self)
             except BufferError:
-                _insist(producer, topic, value, key, **more)
+                # the record that was taken last has not found room
+                at = len(self) - length_hint(values) - 1
+                producer.poll(_ROOM_SECONDS)
 
-
-def _insist(producer: Any, *record: Any, **more: Any) -> None:
-    while True:
-        producer.poll(0.05)
-        try:
-            producer.produce(*record, **more)
-        except BufferError:
-            continue
-        return
+    def _arguments(self, values: Iterator[Any], at: int) -> list[Iterable[Any]]:
+        """What to call ``produce`` with, from the record number ``at`` on: topic, value, key,
+        partition, two callbacks, timestamp and, where there are any, headers."""
+        topics = repeat(self.topics) if isinstance(self.topics, str) else self.topics[at:]
+        keys = repeat(None) if self.keys is None else self.keys[at:]
+        places = repeat(-1) if self.partitions is None else self.partitions[at:]
+        stamps = repeat(0) if self.timestamps is None else self.timestamps[at:]
+        nobody = repeat(None)
+        found: list[Iterable[Any]] = [topics, values, keys, places, nobody, nobody, stamps]
+        if self.headers is not None:
+            found.append([extra and list(extra) for extra in self.headers[at:]])
+        return found
 
 
 class KafkaTopicSelector(ABC):
@@ -118,6 +121,10 @@ class KafkaRecordSerializationSchema(SerializationSchema):
     def serialize(self, value: Any) -> bytes | None:
         record = self.to_record(value, None)
         return None if record is None else record.value
+
+    def encode_records(self, records: Records) -> Outgoing:
+        """The records for elements, as they come to a writer."""
+        return self.outgoing(records.rows, records.ts)
 
     def outgoing(self, rows: list[Any], timestamps: Longs | None) -> Outgoing:
         """The records for ``rows``."""
@@ -198,7 +205,8 @@ def _name(topic: Any) -> str:
 def _stamps(timestamps: Longs | None) -> list[int] | None:
     if timestamps is None:
         return None
-    return [0 if stamp == NO_TIMESTAMP else stamp for stamp in timestamps.tolist()]
+    found: list[int] = np.where(timestamps == NO_TIMESTAMP, 0, timestamps).tolist()
+    return found
 
 
 class KafkaRecordSerializationSchemaBuilder:

@@ -14,6 +14,8 @@ import time
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Iterator
+from operator import methodcaller
+from types import NoneType
 from typing import Any
 
 from scurry.common.errors import JobError
@@ -92,7 +94,7 @@ class PartitionReader:
         """The messages of ``[start, end)``, in chunks."""
         if 0 <= self._at <= start <= self._at + _SKIP_AT_MOST:
             self._at = start
-            self._ahead = [message for message in self._ahead if message.offset() >= start]
+            self._ahead = self._ahead[bisect_left(self._ahead, start, key=_offset) :]
         else:
             self._go_to(start)
         chunk: list[Any] = []
@@ -140,14 +142,15 @@ class PartitionReader:
             self._check_health(end)
             return []
         found = [first, *self._consumer.consume(_CHUNK, 0)]
-        failed = [message for message in found if message.error() is not None]
-        if failed:
+        if set(map(type, map(_error, found))) != {NoneType}:
+            failed = [message for message in found if message.error() is not None]
             found = [message for message in found if message.error() is None]
             for message in failed:
                 self._handle(message, end, fail_on_data_loss)
         if found:
             self._patience.over()
-            found = [message for message in found if message.offset() >= self._at]
+            if found[0].offset() < self._at:
+                found = found[bisect_left(found, self._at, key=_offset) :]
         return found
 
     def _check_health(self, end: int) -> None:
@@ -207,6 +210,9 @@ class PartitionReader:
     def close(self) -> None:
         """Let go of the brokers."""
         self._consumer.close()
+
+
+_error = methodcaller("error")
 
 
 def _offset(message: Any) -> int:

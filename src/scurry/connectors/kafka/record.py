@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
+from operator import methodcaller
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,6 +102,9 @@ def _timestamp(message: Any) -> int | None:
     return stamp if kind else None
 
 
+_value, _timestamp_of = methodcaller("value"), methodcaller("timestamp")
+
+
 class RecordDecoder:
     """Decodes messages a batch at a time; only where that fails, one by one."""
 
@@ -116,6 +121,12 @@ class RecordDecoder:
         whole records; nor do those for which the schema returns None."""
         size = sum(map(len, messages))
         contents, messages = self._contents(messages)
+        if contents and isinstance(self._schema, DeserializationSchema):
+            columns = self._schema.deserialize_columns(contents)
+            if columns is not None:
+                return SourceBatch(
+                    columns=columns, timestamps=_timestamps(messages), bytes_read=size
+                )
         rejected: list[KafkaDeadLetter] = []
         try:
             if isinstance(self._schema, DeserializationSchema):
@@ -137,7 +148,7 @@ class RecordDecoder:
     def _contents(self, messages: list[Any]) -> tuple[list[Any], list[Any]]:
         if isinstance(self._schema, KafkaRecordDeserializationSchema):
             return list(map(as_record, messages)), messages
-        values = [message.value() for message in messages]
+        values = list(map(_value, messages))
         if None in values:
             messages = [m for m, value in zip(messages, values, strict=True) if value is not None]
             values = [value for value in values if value is not None]
@@ -173,8 +184,7 @@ def _refusal(record: KafkaRecord, failure: Exception) -> TypeMismatchError:
 
 
 def _timestamps(messages: list[Any]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    stamps = [message.timestamp() for message in messages]
-    if any(kind == 0 for kind, _ in stamps):
-        least = np.iinfo(np.int64).min
-        return np.array([stamp if kind else least for kind, stamp in stamps], dtype=np.int64)
-    return np.array([stamp for _, stamp in stamps], dtype=np.int64)
+    pairs = chain.from_iterable(map(_timestamp_of, messages))
+    found = np.fromiter(pairs, np.int64, 2 * len(messages)).reshape(-1, 2)
+    # a kind of 0 means that there is no timestamp
+    return np.where(found[:, 0] == 0, np.iinfo(np.int64).min, found[:, 1])

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from scurry.common.errors import ProgramError
 from scurry.common.type_information import describe
 from scurry.connectors.kafka.client import ClientSettings
 from scurry.connectors.kafka.outgoing import KafkaRecordSerializationSchema
+from scurry.connectors.kafka.promises import PromisedTransactions, tickets_of
+from scurry.connectors.kafka.task_transactions import TransactionWriter
 from scurry.connectors.kafka.transactions import BatchTransactions
-from scurry.connectors.kafka.writer import DirectWriter, StagingWriter
+from scurry.connectors.kafka.who_writes import AUTO, DRIVER, TASKS, tasks_can_write
+from scurry.connectors.kafka.writer import DirectWriter, Encoder, StagingWriter
 from scurry.functions.history import Mark
 from scurry.functions.sink import (
     AT_LEAST_ONCE,
@@ -23,13 +27,22 @@ from scurry.functions.sink import (
 
 __all__ = ["KafkaSink", "KafkaSinkBuilder"]
 
+#: Who writes transactions, and what ``explain()`` says of it.
+_MANNERS = {
+    AUTO: "each task in transactions of its own, where the brokers allow that",
+    TASKS: "each task in transactions of its own",
+    DRIVER: "the driver in one transaction for each micro-batch",
+}
+
 
 class KafkaSink(Sink):
     """Writes elements to topics.
 
     At least once: workers write as elements come, and a micro-batch is complete when the brokers
-    have acknowledged all of it. Exactly once: the driver writes each micro-batch in one
-    transaction; consumers that read committed records see every element once, whatever crashes.
+    have acknowledged all of it. Exactly once: every task writes in a transaction of its own, and
+    the driver commits those of a micro-batch once all are complete; consumers that read committed
+    records see every element once, whatever crashes. Where brokers or security settings do not
+    allow that, the driver writes each micro-batch in one transaction; the log says which it is.
     """
 
     def __init__(
@@ -38,6 +51,7 @@ class KafkaSink(Sink):
         schema: KafkaRecordSerializationSchema,
         guarantee: DeliveryGuarantee,
         transactional_id_prefix: str,
+        writers: str = AUTO,
     ) -> None:
         self._settings = settings
         self._schema = schema
@@ -45,9 +59,20 @@ class KafkaSink(Sink):
         self._transactional = guarantee is DeliveryGuarantee.EXACTLY_ONCE
         self.guarantee = EXACTLY_ONCE if self._transactional else AT_LEAST_ONCE
         self._transactions: BatchTransactions | None = None
+        self._tickets: PromisedTransactions | None = None
+        self._writers = writers
+        #: whether tasks write in transactions of their own, as decided when the job starts
+        self._by_tasks = False
+        if self._transactional:
+            self.manner = _MANNERS[writers]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_transactions": None}
+        return {**self.__dict__, "_transactions": None, "_tickets": None}
+
+    @property
+    def promises(self) -> bool:  # type: ignore[override]
+        """Whether tickets have to be durable: not those records that the driver will write."""
+        return self._by_tasks
 
     @staticmethod
     def builder() -> KafkaSinkBuilder:
@@ -55,16 +80,29 @@ class KafkaSink(Sink):
         return KafkaSinkBuilder()
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
+        if not self._transactional:
+            return DirectWriter(self._encoder, self._settings)
+        if self._by_tasks:
+            name = f"{self._prefix}-{context.uid}"
+            return TransactionWriter(self._encoder, self._settings, name, context)
+        return StagingWriter(self._encoder, context)
+
+    @property
+    def _encoder(self) -> Encoder:
+        """How elements become records."""
+        return self._schema
+
+    def take_room(self, room: Path) -> None:
+        """Decide who writes, before the sink is sent to workers."""
         if self._transactional:
-            return StagingWriter(self._schema, context)
-        return DirectWriter(self._schema, self._settings)
+            self._by_tasks = tasks_can_write(self._settings, self._writers)
 
     def start(self, context: CommitterContext) -> None:
-        if self._transactions is not None:
-            self._transactions.close()
+        self.close()
         if self._transactional:
             name = f"{self._prefix}-{context.uid}"
             self._transactions = BatchTransactions(self._settings, name, context)
+            self._tickets = PromisedTransactions(self._settings, name)
 
     def committed_mark(self) -> Mark | None:
         return None if self._transactions is None else self._transactions.start()
@@ -80,13 +118,37 @@ class KafkaSink(Sink):
             self._transactions.accept(mark)
 
     def commit(self, batch_id: int, messages: list[Any]) -> None:
-        if self._transactions is not None:
+        if self._transactions is None or self._tickets is None:
+            return
+        tickets = tickets_of(messages)
+        if not tickets:
             ordered = sorted(messages, key=lambda message: int(message[0]))
             self._transactions.commit(batch_id, [part for _, parts in ordered for part in parts])
+        elif self._transactions.begin(batch_id, tickets[0].topic):
+            self._tickets.commit(batch_id, tickets)
+            self._transactions.end(batch_id, tickets[0].topic)
+        else:
+            self._tickets.abort(tickets)
+
+    def repeated(self, batch_id: int, promised: list[Any], messages: list[Any]) -> list[Any]:
+        if self._tickets is None:
+            return promised
+        return self._tickets.repeated(batch_id, tickets_of(promised), tickets_of(messages))
+
+    def recover(self, batch_id: int) -> None:
+        if self._transactions is not None:
+            self._transactions.check_promises()
+        self.abort(batch_id)
+
+    def abort(self, batch_id: int) -> None:
+        if self._by_tasks and self._tickets is not None:
+            self._tickets.sweep()
 
     def close(self) -> None:
         if self._transactions is not None:
             self._transactions.close()
+        if self._tickets is not None:
+            self._tickets.close()
 
     def __repr__(self) -> str:
         return f"KafkaSink({self._settings.servers!r}, {self.guarantee})"
@@ -100,6 +162,7 @@ class KafkaSinkBuilder:
         self._schema: KafkaRecordSerializationSchema | None = None
         self._guarantee = DeliveryGuarantee.NONE
         self._prefix = "kafka-sink"
+        self._writers = AUTO
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSinkBuilder:
         """The brokers to ask first, ``host:port`` separated by commas."""
@@ -123,6 +186,18 @@ class KafkaSinkBuilder:
                 f"A transactional id prefix is a text, got {describe(transactional_id_prefix)}."
             )
         self._prefix = transactional_id_prefix
+        return self
+
+    def set_transaction_writers(self, transaction_writers: str) -> KafkaSinkBuilder:
+        """Who writes the transactions of an exactly-once sink: the ``"tasks"``, each its own; the
+        ``"driver"``, one for all; or ``"auto"``, the default: the tasks, if the brokers and the
+        security settings allow that."""
+        if transaction_writers not in _MANNERS:
+            raise ProgramError(
+                "set_transaction_writers takes 'auto', 'tasks' or 'driver', got "
+                f"{describe(transaction_writers)}."
+            )
+        self._writers = transaction_writers
         return self
 
     def set_record_serializer(
@@ -151,4 +226,4 @@ class KafkaSinkBuilder:
                 "A KafkaSink needs to know how to write elements: call set_record_serializer."
             )
         settings = ClientSettings(self._properties)
-        return KafkaSink(settings, self._schema, self._guarantee, self._prefix)
+        return KafkaSink(settings, self._schema, self._guarantee, self._prefix, self._writers)

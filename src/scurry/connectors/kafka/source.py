@@ -61,6 +61,7 @@ class KafkaSource(Source):
         self.bounded = bounded
         if isinstance(schema, DeserializationSchema):
             self.changelog = schema.changelog
+            self.columnar = schema.columns_schema() is not None
         if bad_records == DEAD_LETTER:
             self.side_outputs = (DEAD_LETTERS,)
 

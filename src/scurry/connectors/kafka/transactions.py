@@ -26,7 +26,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from scurry.common.errors import JobError
+from scurry.common.errors import JobError, OtherHistoryError
 from scurry.common.fault_points import fault_point
 from scurry.connectors.kafka.client import (
     ClientSettings,
@@ -52,6 +52,8 @@ _TRANSACTION_MS = 60_000
 #: How often a producer is opened again that somebody without the lease has fenced off. Somebody who
 #: does it more often is another job with the same name.
 _MOST_FENCED = 3
+#: What is noted with the mark of a batch whose transactions are being committed.
+_UNDER_WAY = "/under way"
 
 
 class BatchTransactions:
@@ -75,6 +77,10 @@ class BatchTransactions:
         self._consumer: Any = None
         #: the last marks of this checkpoint, by the topic that their batches were written to
         self._marks: dict[str, Mark] = {}
+        #: that of a batch of which not all transactions are known to be committed
+        self._under_way: dict[str, Mark] = {}
+        #: whether this driver has begun to commit transactions of tasks
+        self._begun = False
         self._began = 0.0
         self._reason: Any = None
 
@@ -124,6 +130,50 @@ class BatchTransactions:
         self._began = time.monotonic()
         self._producer.begin_transaction()
         self._finish(dict.fromkeys(self._marks, mark))
+        self._under_way = {}
+
+    def begin(self, batch_id: int, topic: str) -> bool:
+        """The driver is about to commit a batch that is promised, as several transactions. Sets
+        the mark of the batch, with a note that it is under way; False if the batch is in Kafka
+        already, so that nothing must be committed."""
+        self._insist(lambda: self._begin(batch_id, topic))
+        last = self._last()
+        return last is not None and last in self._under_way.values()
+
+    def _begin(self, batch_id: int, topic: str) -> None:
+        if not self._history.repeats(batch_id, self._last()):
+            self._under_way = {topic: self._set_mark(batch_id, topic, _UNDER_WAY)}
+        self._begun = True
+
+    def end(self, batch_id: int, topic: str) -> None:
+        """All transactions of the batch are committed."""
+        self._insist(lambda: self._end(batch_id, topic))
+
+    def _end(self, batch_id: int, topic: str) -> None:
+        self._set_mark(batch_id, topic)
+        self._under_way = {}
+
+    def _set_mark(self, batch_id: int, topic: str, note: str = "") -> Mark:
+        mark = self._history.mark(batch_id)
+        places = self._places({topic: mark}, note)
+        _answered(self._consumer.commit, offsets=places, asynchronous=False)
+        self._marks[topic] = mark
+        return mark
+
+    def check_promises(self) -> None:
+        """Raise :class:`~scurry.common.errors.OtherHistoryError` if a batch is under way that this
+        driver has not gone on with, since its checkpoint does not promise it. Called when all that
+        the checkpoint promises is committed."""
+        last = self._last()
+        if last is not None and last in self._under_way.values() and not self._begun:
+            raise OtherHistoryError(
+                f"Kafka at {self._settings.servers} has the mark of micro-batch {last.batch}, "
+                "whose transactions somebody was committing, but the checkpoint does not promise "
+                "it: it is an older copy, made while that micro-batch was run. Some of its records "
+                "may be visible. Start from the newer checkpoint; or delete the consumer group "
+                f"{self._name!r}, and the micro-batch is written again, so that some of its "
+                "records may be there twice."
+            )
 
     def commit(self, batch_id: int, parts: list[Outgoing]) -> None:
         """Write a batch, unless it is in Kafka already. Waits for brokers that are away."""
@@ -191,6 +241,7 @@ class BatchTransactions:
         """The marks of batches of this checkpoint that are in Kafka, by topic."""
         from confluent_kafka import TopicPartition
 
+        self._under_way = {}
         topics = _answered(consumer.list_topics, timeout=_CALL_SECONDS).topics
         places = [TopicPartition(topic, 0) for topic in topics]
         if not places:
@@ -199,9 +250,11 @@ class BatchTransactions:
         marks = {}
         for at in found:
             # marks of earlier versions have the checkpoint and nothing else
-            checkpoint, branch, when = [*(at.metadata or "").split("/"), "", ""][:3]
+            checkpoint, branch, when, note = [*(at.metadata or "").split("/"), "", "", ""][:4]
             if checkpoint == self._checkpoint_id and at.offset >= 0:
                 marks[at.topic] = Mark(at.offset - 1, branch, int(when) if when else None)
+                if note:
+                    self._under_way[at.topic] = marks[at.topic]
         return marks
 
     def _write(self, batch_id: int, parts: list[Outgoing]) -> None:
@@ -214,18 +267,24 @@ class BatchTransactions:
 
     def _finish(self, marks: dict[str, Mark]) -> None:
         """Commit the transaction that is under way, with these marks in it."""
-        from confluent_kafka import TopicPartition
-
-        now = int(time.time() * 1000)
-        places = [
-            TopicPartition(topic, 0, mark.batch + 1, f"{self._checkpoint_id}/{mark.branch}/{now}")
-            for topic, mark in marks.items()
-        ]
+        places = self._places(marks)
         group = self._consumer.consumer_group_metadata()
         self._patiently(self._producer.send_offsets_to_transaction, places, group)
         fault_point("kafka-transaction")
         self._patiently(self._producer.commit_transaction)
         self._marks.update(marks)
+
+    def _places(self, marks: dict[str, Mark], note: str = "") -> list[Any]:
+        """The offsets that stand for marks."""
+        from confluent_kafka import TopicPartition
+
+        now = int(time.time() * 1000)
+        return [
+            TopicPartition(
+                topic, 0, mark.batch + 1, f"{self._checkpoint_id}/{mark.branch}/{now}{note}"
+            )
+            for topic, mark in marks.items()
+        ]
 
     def _patiently(self, call: Any, *arguments: Any) -> None:
         """Make a call of the producer that goes on where it stopped if it is made again after its

@@ -1,56 +1,95 @@
-"""The workers' half of a Kafka sink."""
+"""The workers' half of a Kafka sink: writing at once, or handing records to the driver.
+
+Writing in transactions of the workers' own is in :mod:`scurry.connectors.kafka.task_transactions`.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from scurry.common.errors import JobError
 from scurry.connectors.kafka.client import ClientSettings, Patience, make
-from scurry.connectors.kafka.outgoing import KafkaRecordSerializationSchema, Outgoing
-from scurry.functions.sink import SinkWriter, WriterContext
+from scurry.connectors.kafka.outgoing import Outgoing
+from scurry.functions.sink import Records, SinkWriter, WriterContext
 from scurry.runtime.batch import Longs
 
 _FLUSH_SECONDS = 1.0
 
 
-class StagingWriter(SinkWriter):
-    """Serialises records and hands them to the driver, which writes them in a transaction."""
+class Encoder(Protocol):
+    """Makes Kafka's records of elements."""
 
-    def __init__(self, schema: KafkaRecordSerializationSchema, context: WriterContext) -> None:
-        self._schema = schema
-        self._index = context.index
-        self._parts: list[Outgoing] = []
+    def encode_records(self, records: Records) -> Outgoing:
+        """The records for elements, held as rows or as columns."""
+
+
+class KafkaWriter(SinkWriter):
+    """A writer that is told by an encoder what to write."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
 
     def write(self, rows: list[Any]) -> None:
         self.write_timed(rows, None)
 
     def write_timed(self, rows: list[Any], timestamps: Longs | None) -> None:
-        self._parts.append(self._schema.outgoing(rows, timestamps))
+        self.write_records(_Rows(rows, timestamps), 0)
+
+    def write_records(self, records: Records, now: int) -> None:
+        outgoing = self._encoder.encode_records(records)
+        if len(outgoing):
+            self.take(outgoing)
+
+    @abstractmethod
+    def take(self, outgoing: Outgoing) -> None:
+        """Write these records, of which there is at least one."""
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Elements that nobody holds as columns."""
+
+    rows: list[Any]
+    ts: Longs | None
+    columns: None = None
+    kinds: None = None
+
+
+class StagingWriter(KafkaWriter):
+    """Serialises records and hands them to the driver, which writes them in a transaction."""
+
+    def __init__(self, encoder: Encoder, context: WriterContext) -> None:
+        super().__init__(encoder)
+        self._index = context.index
+        self._parts: list[Outgoing] = []
+
+    def take(self, outgoing: Outgoing) -> None:
+        self._parts.append(outgoing)
 
     def prepare(self) -> Any:
         parts, self._parts = self._parts, []
         return (self._index, parts) if parts else None
 
 
-class DirectWriter(SinkWriter):
-    """Writes records as they come; a micro-batch ends when the brokers have all of them."""
+class Sender:
+    """A producer, and what became of the records that it was given."""
 
-    def __init__(self, schema: KafkaRecordSerializationSchema, settings: ClientSettings) -> None:
-        self._schema = schema
+    def __init__(self, settings: ClientSettings, **more: Any) -> None:
+        """A producer with these settings; ``more`` are those of its use (``_`` for ``.``)."""
         self._servers = settings.servers
         self._patience = Patience(settings.servers, "write records")
         self._refused: tuple[str, str] | None = None
         self._reason: Any = None
-        self._producer = make(
+        self.producer = make(
             "Producer",
             {
                 **settings.with_defaults(
                     partitioner="murmur2_random",
                     linger_ms="5",
-                    enable_idempotence="true",
-                    # records wait for brokers that are away, as long as it takes
-                    message_timeout_ms="0",
                     queue_buffering_max_messages="500000",
+                    **more,
                 ),
                 "delivery.report.only.error": True,
                 "on_delivery": self._on_delivery,
@@ -65,21 +104,19 @@ class DirectWriter(SinkWriter):
     def _on_error(self, error: Any) -> None:
         self._reason = error
 
-    def write(self, rows: list[Any]) -> None:
-        self.write_timed(rows, None)
-
-    def write_timed(self, rows: list[Any], timestamps: Longs | None) -> None:
-        self._schema.outgoing(rows, timestamps).send(self._producer)
+    def send(self, records: Outgoing) -> None:
+        """Hand records to the producer; raises if brokers have refused one."""
+        records.send(self.producer)
         self._check()
 
-    def prepare(self) -> Any:
-        while self._producer.flush(_FLUSH_SECONDS):
+    def finish(self) -> None:
+        """Return when the brokers have all records, however long that takes."""
+        while self.producer.flush(_FLUSH_SECONDS):
             self._check()
             reason = "no answer" if self._reason is None else self._reason.str()
             self._patience.waiting(reason)
         self._patience.over()
         self._check()
-        return None
 
     def _check(self) -> None:
         if self._refused is not None:
@@ -90,5 +127,21 @@ class DirectWriter(SinkWriter):
                 "user may write to it; then restart the job."
             )
 
+
+class DirectWriter(KafkaWriter):
+    """Writes records as they come; a micro-batch ends when the brokers have all of them."""
+
+    def __init__(self, encoder: Encoder, settings: ClientSettings) -> None:
+        super().__init__(encoder)
+        # records wait for brokers that are away, as long as it takes
+        self._sender = Sender(settings, enable_idempotence="true", message_timeout_ms="0")
+
+    def take(self, outgoing: Outgoing) -> None:
+        self._sender.send(outgoing)
+
+    def prepare(self) -> Any:
+        self._sender.finish()
+        return None
+
     def close(self) -> None:
-        self._producer.flush(_FLUSH_SECONDS)
+        self._sender.producer.flush(_FLUSH_SECONDS)

@@ -6,14 +6,12 @@ of msgspec for all messages, and then column by column; at last message by messa
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
 import pyarrow as pa
-import pyarrow.json as pj
 
 from scurry.common.data_types import (
     ArrayType,
@@ -24,6 +22,7 @@ from scurry.common.data_types import (
     IntegralType,
     RowType,
 )
+from scurry.connectors.formats.json_columns import read_objects
 from scurry.connectors.row_formats.contract import (
     DecodedRows,
     DecodingFormat,
@@ -35,9 +34,6 @@ from scurry.connectors.row_formats.contract import (
 from scurry.connectors.row_formats.values import SQL, read_column, write_column
 
 __all__ = ["JsonDecoding", "JsonEncoding"]
-
-#: What a block of Arrow's reader holds at least, so that no object is longer than one.
-_LEAST_BLOCK = 1 << 20
 
 
 class JsonDecoding(DecodingFormat):
@@ -59,7 +55,7 @@ class JsonDecoding(DecodingFormat):
 
     def decode(self, messages: Sequence[bytes]) -> DecodedRows:
         if self._straight:
-            columns = self._by_arrow(messages)
+            columns = read_objects(messages, self.row_type.arrow_schema())
             if columns is not None:
                 return DecodedRows(columns)
         try:
@@ -69,24 +65,6 @@ class JsonDecoding(DecodingFormat):
         except (ValueError, TypeError, KeyError, pa.ArrowException):
             pass
         return self._one_by_one(messages)
-
-    def _by_arrow(self, messages: Sequence[bytes]) -> pa.RecordBatch | None:
-        """Each message has to be one object, so that as many objects as messages means one each."""
-        if not all(one[:1] == b"{" and one[-1:] == b"}" for one in messages):
-            return None
-        data = b"\n".join(messages)
-        block = max(_LEAST_BLOCK, len(data) + 1)
-        try:
-            table = pj.read_json(
-                io.BytesIO(data),
-                pj.ReadOptions(use_threads=False, block_size=block),
-                pj.ParseOptions(self.row_type.arrow_schema(), False, "ignore"),
-            )
-        except pa.ArrowException:
-            return None
-        if table.num_rows != len(messages):
-            return None
-        return table.combine_chunks().to_batches()[0]
 
     def _columns(self, objects: list[Any], lenient: bool) -> pa.RecordBatch:
         if not all(type(one) is dict for one in objects):

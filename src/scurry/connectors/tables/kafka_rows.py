@@ -17,14 +17,12 @@ from scurry.common.changelog import ChangelogMode
 from scurry.common.data_types import DataType, DataTypes, RowType
 from scurry.common.errors import TypeMismatchError
 from scurry.common.types import RowKind
-from scurry.connectors.kafka.client import ClientSettings
-from scurry.connectors.kafka.outgoing import KafkaRecordSerializationSchema, Outgoing
+from scurry.connectors.kafka.outgoing import Outgoing
 from scurry.connectors.kafka.reader import forget_reader, reader_of
 from scurry.connectors.kafka.sink import KafkaSink
 from scurry.connectors.kafka.source import KafkaSource
-from scurry.connectors.kafka.writer import DirectWriter, StagingWriter
 from scurry.connectors.row_formats import DecodingFormat, EncodingFormat, RowFormatError
-from scurry.functions.sink import Records, SinkWriter, WriterContext
+from scurry.functions.sink import Records
 from scurry.functions.source import Json, SourceBatch
 
 __all__ = ["METADATA", "KafkaRowSink", "KafkaRows", "RecordColumns", "RowRecords"]
@@ -186,6 +184,13 @@ class RowRecords:
     metadata: tuple[tuple[str, int], ...] = ()
     upsert: bool = False
 
+    def encode_records(self, records: Records) -> Outgoing:
+        """The records of rows, which come as columns."""
+        assert records.columns is not None
+        if not records.columns.num_rows:
+            return Outgoing(self.topic, [])
+        return self.encode(records.columns, records.kinds)
+
     def encode(self, columns: pa.RecordBatch, kinds: Any) -> Outgoing:
         """The records of rows. By key the old row of an update is a deletion, as in Flink: its new
         row, which comes next, may have been filtered out, or have another key."""
@@ -232,41 +237,6 @@ class KafkaRowSink(KafkaSink):
             not records.upsert and records.value.changelog is ChangelogMode.INSERT_ONLY
         )
 
-    def create_writer(self, context: WriterContext) -> SinkWriter:
-        if self._transactional:
-            return _Staging(_NoSchema(), context, self._records)
-        return _Direct(_NoSchema(), self._settings, self._records)
-
-
-class _NoSchema(KafkaRecordSerializationSchema):
-    """Stands where a schema for single elements is asked for: rows come as columns."""
-
-
-class _Staging(StagingWriter):
-    def __init__(
-        self, schema: KafkaRecordSerializationSchema, context: WriterContext, records: RowRecords
-    ) -> None:
-        super().__init__(schema, context)
-        self._records = records
-
-    def write_records(self, records: Records, now: int) -> None:
-        assert records.columns is not None
-        if records.columns.num_rows:
-            self._parts.append(self._records.encode(records.columns, records.kinds))
-
-
-class _Direct(DirectWriter):
-    def __init__(
-        self,
-        schema: KafkaRecordSerializationSchema,
-        settings: ClientSettings,
-        records: RowRecords,
-    ) -> None:
-        super().__init__(schema, settings)
-        self._records = records
-
-    def write_records(self, records: Records, now: int) -> None:
-        assert records.columns is not None
-        if records.columns.num_rows:
-            self._records.encode(records.columns, records.kinds).send(self._producer)
-            self._check()
+    @property
+    def _encoder(self) -> RowRecords:
+        return self._records

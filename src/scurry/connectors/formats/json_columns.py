@@ -1,0 +1,78 @@
+"""Many JSON objects at once, between bytes and columns, without an object for each.
+
+Arrow's own reader takes objects that hold such values as JSON has, and refuses what does not fit
+the schema exactly; whoever calls it then reads the messages in another way. In the other direction
+a row becomes text by one format operation, into which numbers go as they are.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.json as pj
+
+#: What a block of Arrow's reader holds at least, so that no object is longer than one; and at most.
+_LEAST_BLOCK, _MOST_BLOCK = 1 << 20, 1 << 30
+
+
+def read_objects(messages: Sequence[bytes], schema: pa.Schema) -> pa.RecordBatch | None:
+    """The fields of messages that are one JSON object each, those that are missing as nulls; None
+    if one of them is something else, or has a value that does not fit as it is."""
+    data = b"\n".join(messages)
+    if len(data) > _MOST_BLOCK or not _objects(data, messages):
+        return None
+    block = max(_LEAST_BLOCK, len(data) + 1)
+    try:
+        table = pj.read_json(
+            io.BytesIO(data),
+            pj.ReadOptions(use_threads=False, block_size=block),
+            pj.ParseOptions(schema, False, "ignore"),
+        )
+        if table.num_rows != len(messages):
+            return None
+        columns = table.combine_chunks().to_batches()[0]
+        if any(map(pa.types.is_string, schema.types)):
+            columns.validate(full=True)
+    except pa.ArrowException:
+        return None
+    return columns
+
+
+def _objects(data: bytes, messages: Sequence[bytes]) -> bool:
+    """Whether each message, of which ``data`` are the lines, begins and ends as an object does: as
+    many objects as messages means one each, then."""
+    between = len(messages) - 1
+    if data.count(b"\n") == between:
+        ends = data.startswith(b"{") and data.endswith(b"}")
+        return ends and data.count(b"}\n{") == between
+    return all(one[:1] == b"{" and one[-1:] == b"}" for one in messages)
+
+
+def object_writer(names: Sequence[str], encode: Callable[[Any], bytes]) -> ObjectWriter:
+    """Writes objects with these fields; ``encode`` writes a value that is no whole number."""
+    return ObjectWriter([encode(name).replace(b"%", b"%%") for name in names], encode)
+
+
+class ObjectWriter:
+    """Writes rows as JSON objects."""
+
+    def __init__(self, names: list[bytes], encode: Callable[[Any], bytes]) -> None:
+        self._names = names
+        self._encode = encode
+
+    def write(self, rows: Iterable[Sequence[Any]]) -> list[bytes]:
+        """The objects for rows; raises :class:`ValueError` if one does not have as many values as
+        there are names."""
+        columns: list[Any] = list(zip(*rows, strict=True))
+        parts = []
+        for at, (name, values) in enumerate(zip(self._names, columns, strict=True)):
+            # not numbers that are no int, such as True
+            plain = set(map(type, values)) == {int}
+            if not plain:
+                columns[at] = list(map(self._encode, values))
+            parts.append(name + (b":%d" if plain else b":%b"))
+        form = b"{" + b",".join(parts) + b"}"
+        return list(map(form.__mod__, zip(*columns, strict=True)))
