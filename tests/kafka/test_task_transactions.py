@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import signal
 import subprocess
 import sys
@@ -29,9 +30,10 @@ from scurry.connectors.kafka.coordinators import Coordinators
 from scurry.connectors.kafka.promises import PromisedTransactions, tickets_of
 from scurry.datastream import StreamExecutionEnvironment
 from scurry.datastream.connectors.kafka import KafkaSink
-from scurry.engine import protocol
+from scurry.engine import protocol, rounds
 from scurry.functions.sink import CommitterContext, WriterContext
 from scurry.testing import LocalJob
+from scurry.testing.local_rounds import LocalRounds
 
 ROWS = [str(n) for n in range(60)]
 ALL = Counter(row.encode() for row in ROWS)
@@ -81,7 +83,8 @@ def die_at(point: str, patch: pytest.MonkeyPatch, times: int = 1) -> None:
         if not left[0]:
             raise Crash
 
-    patch.setattr(protocol, "fault_point", strike)
+    for module in (protocol, rounds):
+        patch.setattr(module, "fault_point", strike)
     patch.setattr(promises, "fault_point", strike)
 
 
@@ -107,6 +110,46 @@ def test_a_driver_that_dies(topics: Topics, point: str, driver: str) -> None:
     for each in {dead, job}:
         each.close()
     assert Counter(topics.values(topic)) == ALL
+
+
+@pytest.mark.parametrize("driver", ["same", "next"])
+@pytest.mark.parametrize("point", ["before-epoch", "after-epoch", "kafka-between-transactions"])
+def test_a_live_driver_that_dies(topics: Topics, point: str, driver: str) -> None:
+    topic = topics.create(partitions=2)
+    job = dead = LocalRounds(program(sink(topics, topic)))
+    job.step(6)
+    size = len(topics.values(topic))
+    with pytest.MonkeyPatch.context() as patch:
+        die_at(point, patch)
+        with pytest.raises(Crash):
+            job.step(6)
+        # as an attempt does that fails
+        job._protocol.abort()
+    if driver == "same":
+        job.recover()
+    else:
+        job = LocalRounds(program(sink(topics, topic)), after=job)
+    due = size if point == "before-epoch" else 2 * size
+    assert len(topics.values(topic)) == due, "before anything is run again"
+    while job.step(6):
+        pass
+    for each in {dead, job}:
+        each.close()
+    assert Counter(topics.values(topic)) == ALL
+
+
+def test_a_live_job_says_what_it_has_lost(topics: Topics, coordinators: Coordinators) -> None:
+    topic = topics.create(partitions=2)
+    job = LocalRounds(program(sink(topics, topic, transaction_timeout_ms="1000")))
+    with pytest.MonkeyPatch.context() as patch:
+        die_at("kafka-between-transactions", patch)
+        with pytest.raises(Crash):
+            job.step(20)
+    tickets = tickets_of(map(pickle.loads, job.checkpoint.promises(0)["s"]))
+    await_abort(coordinators, [ticket.transactional_id for ticket in tickets])
+    with pytest.raises(LostPromiseError, match="1 of the 2 transactions of micro-batch 0"):
+        job.recover()
+    job.close()
 
 
 def test_producers_are_used_again(topics: Topics) -> None:
