@@ -27,6 +27,8 @@ PACKAGES = (
     "scurry.common",
     "scurry.datastream",
     "scurry.metrics",
+    "scurry.queryable",
+    "scurry.state_processor",
     "scurry.state_reader",
     "scurry.testing",
 )

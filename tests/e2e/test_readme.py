@@ -24,7 +24,17 @@ GROUPS = [
     [
         *("README.md", "docs/tutorial.md", "docs/sql.md", "docs/concepts/functions.md"),
         "docs/concepts/engines.md",
-        *(f"{HOW_TO}{name}.md" for name in ("savepoints", "read-state", "async-io", "patterns")),
+        *(
+            f"{HOW_TO}{name}.md"
+            for name in (
+                "savepoints",
+                "read-state",
+                "query-state",
+                "write-state",
+                "async-io",
+                "patterns",
+            )
+        ),
     ],
     [
         f"{HOW_TO}{name}.md"

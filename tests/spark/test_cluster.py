@@ -65,6 +65,46 @@ events = source.filter(lambda e: isinstance(e, int))
 rules = source.filter(lambda e: isinstance(e, str))
 matched = events.connect(rules.broadcast(RULES)).process(Match())
 print("RULES" + json.dumps(list(matched.execute_and_collect())))
+
+import time
+from scurry.connectors.number_seq import NumberSequenceSource
+from scurry.engine.status import status_of
+from scurry.queryable import QueryableStateClient, QueryFailed
+
+class Seen(KeyedProcessFunction):
+    def open(self, ctx):
+        seen = ValueStateDescriptor("seen")
+        seen.set_queryable("seen")
+        self.seen = ctx.get_state(seen)
+    def process_element(self, value, ctx):
+        count, _ = self.seen.value() or (0, 0)
+        self.seen.update((count + 1, os.getppid()))
+        yield value
+
+env = StreamExecutionEnvironment.get_execution_environment(Configuration.of({
+    "scurry.batch.max-records": "50",
+    "execution.checkpointing.dir": sys.argv[1] + "/checkpoint",
+    "queryable-state.enable": "true",
+    "queryable-state.server.ports": "0",
+    "scurry.queryable-state.dir": sys.argv[1],
+}))
+env.set_parallelism(2)
+numbers = env.from_source(NumberSequenceSource(0, 10**9), None, "numbers").uid("numbers")
+numbers.key_by(lambda n: n % 10).process(Seen()).uid("seen").print()
+job = env.execute_async("seen")
+while not (status := status_of(sys.argv[1] + "/checkpoint")) or not status.queries:
+    time.sleep(0.1)
+client = QueryableStateClient(status.queries, "seen")
+found = {}
+while len(found) < 10:
+    time.sleep(0.1)
+    try:
+        found = client.get_many("seen", range(10))
+    except QueryFailed:
+        pass
+counts = [(key, *answer.value, answer.batch) for key, answer in found.items()]
+job.cancel().result()
+print("QUERIES" + json.dumps(counts))
 session.stop()
 """
 
@@ -85,7 +125,11 @@ def test_a_job_on_two_executors(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": path}
     environment["PYSPARK_PYTHON"] = sys.executable
     done = subprocess.run(
-        [sys.executable, str(script)], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, str(script), str(tmp_path)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     found = [line for line in done.stdout.splitlines() if line.startswith("RESULT")]
     assert len(found) == 2, done.stdout + done.stderr
@@ -102,3 +146,9 @@ def test_a_job_on_two_executors(tmp_path: Path) -> None:
         event: rules for event, rules in known.items() if event % 10
     }
     assert {place for _, place, _ in matched} == {0, 1}
+    (found,) = (line for line in done.stdout.splitlines() if line.startswith("QUERIES"))
+    answers = json.loads(found.removeprefix("QUERIES"))
+    # all answers are of one micro-batch, which has read 50 numbers like all before it
+    (batch,) = {batch for *_, batch in answers}
+    assert sum(count for _, count, _, _ in answers) == 50 * (batch + 1)
+    assert len({parent for _, _, parent, _ in answers}) == 2, "states of both executors"

@@ -18,6 +18,7 @@ from scurry.common import Configuration, Types
 from scurry.common.errors import StateError
 from scurry.connectors.number_seq import NumberSequenceSource
 from scurry.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from scurry.datastream.functions import CheckpointedFunction
 from scurry.datastream.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from scurry.state_reader import SavepointReader, to_data_frame
 from scurry.testing import ListSink
@@ -26,8 +27,17 @@ KEYS = 7
 FAR = 4_000_000_000_000
 
 
-class Keeping(KeyedProcessFunction):
-    """Keeps the same numbers in three ways, and sets a timer that never fires."""
+class Keeping(KeyedProcessFunction, CheckpointedFunction):
+    """Keeps the same numbers in three ways, and sets a timer that never fires. How many each
+    instance has handled is operator state."""
+
+    def initialize_state(self, context: Any) -> None:
+        store = context.get_operator_state_store()
+        self.handled = store.get_list_state(ListStateDescriptor("handled"))
+        self.total = sum(self.handled.get())
+
+    def snapshot_state(self, context: Any) -> None:
+        self.handled.update([self.total])
 
     def open(self, runtime_context: Any) -> None:
         self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
@@ -37,6 +47,7 @@ class Keeping(KeyedProcessFunction):
         )
 
     def process_element(self, number: int, ctx: Any) -> Any:
+        self.total += 1
         self.count.update((self.count.value() or 0) + 1)
         self.seen.add(number)
         self.digits.put(number % 10, (self.digits.get(number % 10) or 0) + 1)
@@ -71,6 +82,9 @@ def check(reader: SavepointReader, numbers: Counter[int] | None) -> Counter[int]
         key: sorted(n for n in found if n % KEYS == key) for key in range(KEYS)
     }
     assert counts == {key: len(ns) for key, ns in seen.items()}
+    handled = reader.read_list_state("keeping", "handled").to_pydict()
+    assert sum(handled["value"]) == found.total()
+    assert len(set(handled["subtask"])) == len(handled["subtask"])
     assert {
         key: {each["key"]: each["value"] for each in entries} for key, entries in digits.items()
     } == {key: dict(Counter(n % 10 for n in ns)) for key, ns in seen.items()}

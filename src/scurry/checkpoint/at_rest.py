@@ -111,6 +111,8 @@ def _copied(
     if used:
         for source, target in zip(home.of_slots, copy.of_slots, strict=True):
             link_tree(source, target)
+        if generation.written:
+            link_tree(home.initial_state, copy.initial_state)
     take_over(home, copy, generation.first, last)
     return CheckpointAtRest(
         directory.root,

@@ -429,6 +429,8 @@ class JobDirectory:
         return batch < first or self.home.spark_commit(batch - first).exists()
 
     def _last_commit(self, generation: Generation) -> int | None:
+        if generation.written:
+            return generation.first
         if generation.engine == LIVE:
             return self._last_own_commit(generation)
         commits = self.home_of(generation).spark_commits

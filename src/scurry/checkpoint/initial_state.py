@@ -14,15 +14,16 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
 
-from scurry.checkpoint.layout import draft_of
+from scurry.checkpoint.layout import Home, draft_of
 from scurry.common.errors import StateError
 from scurry.runtime.rescaling import SlotStart
 from scurry.state.journal import Head, Journal
-from scurry.state.rescaling import take_in
+from scurry.state.rescaling import Place, take_in
 
 _START = "start"
 _starts = msgspec.msgpack.Decoder(SlotStart)
@@ -43,11 +44,16 @@ class InitialState:
 
     def fill(self, journal: Journal) -> Head:
         """Copy this state into ``journal``, which is empty, and return the journal's head."""
-        start = _starts.decode(b"".join(_blobs(self.place / _START)))
+        start = self.start()
         large = start.bulky, start.ranged
-        return take_in(journal, self._entries(start), start.base, start.notes, *large)
+        return take_in(journal, self.entries(start), start.base, start.notes, *large)
 
-    def _entries(self, start: SlotStart) -> Iterator[bytes]:
+    def start(self) -> SlotStart:
+        """What the file ``start`` says."""
+        return _starts.decode(b"".join(_blobs(self.place / _START)))
+
+    def entries(self, start: SlotStart) -> Iterator[bytes]:
+        """The entries of the slot's journal."""
         shares = [name for name in os.listdir(self.place) if name.isdigit()]
         for name in sorted(shares, key=int):
             yield from _blobs(self.place / name)
@@ -89,6 +95,25 @@ class ShareWriter:
         os.fsync(self._file.fileno())
         self._file.close()
         self._draft.replace(self._path)
+
+
+class Shares(ExitStack):
+    """What the new slots get of the journal of ``origin``: a file for each that gets something."""
+
+    def __init__(self, new: Home, origin: Place) -> None:
+        super().__init__()
+        self._new = new
+        self._origin = origin
+        self._writers: dict[Place, ShareWriter] = {}
+
+    def append(self, place: Place, blob: bytes) -> None:
+        """Give ``blob`` to the slot ``place``."""
+        writer = self._writers.get(place)
+        if writer is None:
+            state = InitialState(self._new.initial_state_of(*place))
+            writer = self.enter_context(ShareWriter(state, share_name(*self._origin)))
+            self._writers[place] = writer
+        writer.append(blob)
 
 
 def _blobs(path: Path) -> Iterator[bytes]:

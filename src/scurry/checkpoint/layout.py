@@ -14,6 +14,7 @@
     root/driver-7/pledges/last       what sinks will commit of the last micro-batch
     root/runs/1-0/           the large tables of slot 0 of stage 1
     root/log/1-0/            large entries of its log, to which Spark's state refers
+    root/feeds/              changes of queryable states, on their way to the driver
     root/waiting/            notes of workers that wait for a server
     root/rooms/uid/          what a source or sink keeps here for itself
     root/requests/           what other processes ask of the job, such as a savepoint
@@ -32,7 +33,7 @@ A job that is restarted with another parallelism gets a new *generation*, with p
 state of its own. The first one is the directory itself, the others lie in it::
 
     root/generation-8/driver-8/spark, plans, epochs, instances, logs
-    root/generation-8/runs, log, waiting
+    root/generation-8/runs, log, feeds, waiting
     root/generation-8/state/2/0/   what slot 0 of stage 2 begins with
 
 A savepoint (:mod:`scurry.checkpoint.savepoints`) is a directory of the same shape, with one
@@ -170,6 +171,11 @@ class Home:
         return self.path / "waiting"
 
     @property
+    def feeds(self) -> Path:
+        """Where slots leave large changes of queryable states for the driver."""
+        return self.path / "feeds"
+
+    @property
     def instances(self) -> Path:
         """Where processes note which instances of functions they have."""
         return self.own / "instances"
@@ -187,7 +193,7 @@ class Home:
     @property
     def parts(self) -> tuple[Path, ...]:
         """All directories of the generation, but those of drivers with a lease."""
-        return (*self.of_driver, *self.of_slots, self.initial_state, self.waiting)
+        return (*self.of_driver, *self.of_slots, self.initial_state, self.feeds, self.waiting)
 
     @property
     def of_slots(self) -> tuple[Path, ...]:

@@ -82,6 +82,9 @@ class Generation(msgspec.Struct):
     stages: int = -1
     #: the engine that executes it
     engine: str = MICRO_BATCH
+    #: whether no job has made it: its state was written as files, in the form in which slots begin
+    #: with it, and has to be dealt out before a job can go on with it
+    written: bool = False
 
     def fits(self, job: JobSpec) -> bool:
         """Whether ``job`` has the parallelism of this generation, in all its parts, as many stages,
@@ -89,7 +92,7 @@ class Generation(msgspec.Struct):
         known = {**self.operators, **self.sources}
         degrees = {**job.degrees, **_tasks(job)}
         same = all(known.get(uid, degree) == degree for uid, degree in degrees.items())
-        same = same and self.engine == job.engine
+        same = same and self.engine == job.engine and not self.written
         return (same and self.parallelism == job.parallelism) and self.stages == len(job.stages)
 
     def followed_by(self, job: JobSpec, number: int, first: int, driver: int = 0) -> Generation:

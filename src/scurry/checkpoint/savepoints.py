@@ -98,7 +98,19 @@ def freeze(directory: JobDirectory, wish: Wish, graph: Sequence[GraphNode] = ())
     return Frozen(wish, place, contents, list(graph), int(time.time() * 1000))
 
 
-def _partial_beside(directory: JobDirectory, target: Path) -> Path:
+def draft_beside(target: Path) -> Path:
+    """An empty directory in which a savepoint can be written that is to lie at ``target``."""
+    return _partial_beside(None, target)
+
+
+def complete_written(place: Path, target: Path) -> Path:
+    """Make a savepoint of the checkpoint that was written to ``place``, a directory of
+    :func:`draft_beside`; returns where it is."""
+    contents = msgspec.structs.replace(read_contents(str(place)), directory="", disk={})
+    return complete(Frozen(Wish(target), place, contents, [], int(time.time() * 1000)))
+
+
+def _partial_beside(directory: JobDirectory | None, target: Path) -> Path:
     """An empty directory in which links to the files of the checkpoint can be made: beside the
     savepoint to be, if that is on the same file system, and in the checkpoint otherwise."""
     if os.path.lexists(target):
@@ -109,8 +121,10 @@ def _partial_beside(directory: JobDirectory, target: Path) -> Path:
     name = f"{PARTIAL}{uuid.uuid4().hex[:12]}"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        same = target.parent.stat().st_dev == directory.root.stat().st_dev
-        made = (target.parent if same else directory.layout.frozen) / name
+        place = target.parent
+        if directory is not None and place.stat().st_dev != directory.root.stat().st_dev:
+            place = directory.layout.frozen
+        made = place / name
         made.mkdir(mode=0o700, parents=True)
     except OSError as failure:
         raise StateError(
@@ -128,6 +142,8 @@ def _freeze_into(directory: JobDirectory, made: Layout) -> None:
     take_over(old, new, generation.first, None if last < 0 else last)
     for source, target in zip(old.of_slots, new.of_slots, strict=True):
         link_tree(source, target)
+    if generation.written:
+        link_tree(old.initial_state, new.initial_state)
     copy_room(directory.layout.rooms, made.rooms)
     manifest = msgspec.structs.replace(directory.manifest, generations=[kept])
     ManifestFile(made.manifest).create(manifest)

@@ -110,6 +110,8 @@ def _facts(status: RunningStatus) -> Iterable[str]:
     yield from (plain(str(wait)) for wait in metrics.waiting)
     if status.prometheus:
         yield f"Prometheus: {plain(status.prometheus)}"
+    if status.queries:
+        yield f"queries: {plain(status.queries)}"
     yield f"directory: {plain(status.directory)}"
 
 

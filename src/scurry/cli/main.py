@@ -17,6 +17,7 @@ from scurry.cli.jobs import status
 from scurry.cli.run import run
 from scurry.cli.savepoint import savepoint
 from scurry.cli.sql import sql
+from scurry.cli.state import state
 from scurry.cli.warm_up import warm_up
 
 
@@ -32,6 +33,7 @@ main.add_command(demo)
 main.add_command(status)
 main.add_command(checkpoint)
 main.add_command(savepoint)
+main.add_command(state)
 main.add_command(diff)
 main.add_command(doctor)
 main.add_command(warm_up)

@@ -13,7 +13,13 @@ from typing import Any
 
 import cloudpickle
 
-from scurry.common.program_classes import by_name, is_known, reduced_class, travels_by_value
+from scurry.common.program_classes import (
+    PickledProgram,
+    by_name,
+    is_known,
+    reduced_class,
+    travels_by_value,
+)
 
 
 class ProgramPickler(cloudpickle.Pickler):  # type: ignore[misc]
@@ -44,6 +50,12 @@ def dumps(value: Any) -> bytes:
         file = io.BytesIO()
         ProgramPickler(file).dump(value)
         return file.getvalue()
+
+
+def dumps_whole(value: Any) -> bytes:
+    """``value`` as the pickle of a program of its own, which also defines the classes that nobody
+    could import."""
+    return pickle.dumps(PickledProgram.of(*dumps_program(value)), protocol=5)
 
 
 def dumps_program(program: Any) -> tuple[bytes, list[type]]:

@@ -38,6 +38,7 @@ from scurry.functions.window_aggregates import (
 )
 from scurry.plan import nodes
 from scurry.runtime.selectors import no_key
+from scurry.state.states import checked_queryable_name
 from scurry.windowing.assigners import WindowAssigner
 from scurry.windowing.basic_triggers import NeverTrigger
 from scurry.windowing.count_windows import CountSlidingWindowAssigner, CountTumblingWindowAssigner
@@ -72,6 +73,7 @@ class Windowing:
         self._lateness = 0
         self._late_tag: OutputTag | None = None
         self._accumulation = AccumulationMode.ACCUMULATING
+        self._queryable_name: str | None = None
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
         """The environment the stream belongs to."""
@@ -214,6 +216,7 @@ class Windowing:
             accumulation=self._accumulation,
             incremental=incremental,
             function=function,
+            queryable_name=self._queryable_name,
         )
         self._check(spec)
         name = f"Window({self._assigner!r}, {type(trigger).__name__}, {how})"
@@ -254,6 +257,13 @@ class Windowing:
 
 class WindowedStream(Windowing):
     """Windows of each key."""
+
+    def set_queryable(self, queryable_state_name: str) -> WindowedStream:
+        """Let what windows hold be queried from outside while the job runs, before they fire, under
+        a name that no other state of the job has. Queries are answered if
+        ``queryable-state.enable`` is set."""
+        self._queryable_name = checked_queryable_name(queryable_state_name, "windows")
+        return self
 
 
 class AllWindowedStream(Windowing):

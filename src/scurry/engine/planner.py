@@ -172,6 +172,15 @@ class BatchPlanner:
         """Whether every source has ended and the end has been planned."""
         return self._announced_end
 
+    @property
+    def now(self) -> int:
+        """Processing time of the last planned micro-batch."""
+        return self._now
+
+    def wake_up(self) -> None:
+        """Plan the next micro-batch at once, whether there is something to read or not."""
+        self._wake = self._now
+
     def drain(self) -> None:
         """From the next micro-batch on, the input of all sources ends where it is."""
         self._draining = True

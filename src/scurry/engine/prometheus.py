@@ -11,7 +11,6 @@ Flink's reporter gives: ``job_id``, ``job_name``, ``operator_id``, ``operator_na
 from __future__ import annotations
 
 import hmac
-import ipaddress
 import re
 import socket
 import threading
@@ -22,6 +21,7 @@ from typing import Any
 import msgspec
 
 from scurry import __version__
+from scurry.common.addresses import is_loopback, ports_of
 from scurry.common.configuration import Configuration
 from scurry.common.errors import ConfigurationError
 from scurry.common.job_metrics import (
@@ -35,7 +35,6 @@ from scurry.common.options.metrics import PROMETHEUS_HOST, PROMETHEUS_PORT, PROM
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 PREFIX = "scurry_"
-_GREATEST_PORT = 65_535
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_]")
 
 Labels = Mapping[str, str]
@@ -140,34 +139,13 @@ def endpoint_of(
     if not wanted:
         return None
     host, token = PROMETHEUS_HOST.read(configuration), PROMETHEUS_TOKEN.read(configuration)
-    if not token and not _is_loopback(host):
+    if not token and not is_loopback(host):
         raise ConfigurationError(
             f"{PROMETHEUS_HOST.key} is {host!r}, which other machines can reach. Set "
             f"{PROMETHEUS_TOKEN.key} to a secret that Prometheus sends (authorization: credentials "
             f"in its scrape configuration), or leave {PROMETHEUS_HOST.key} at 127.0.0.1."
         )
-    return PrometheusEndpoint(metrics, host, _ports(wanted), token)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _ports(wanted: str) -> range:
-    """The ports that a text such as ``9249`` or ``9250-9260`` stands for."""
-    first, dash, last = (part.strip() for part in wanted.partition("-"))
-    last = last if dash else first
-    if first.isdigit() and last.isdigit():
-        ports = range(int(first), int(last) + 1)
-        if ports and ports[-1] <= _GREATEST_PORT:
-            return ports
-    raise ConfigurationError(
-        f"{PROMETHEUS_PORT.key} is {wanted!r}; it must be a port such as 9249, or a range such as "
-        f"9250-9260, up to {_GREATEST_PORT}."
-    )
+    return PrometheusEndpoint(metrics, host, ports_of(PROMETHEUS_PORT.key, wanted), token)
 
 
 class PrometheusEndpoint:

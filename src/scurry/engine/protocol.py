@@ -25,7 +25,8 @@ step  what happens                          what a crash right after it leads to
       state and epoch of the micro-batch
       are those to go on from
 7     the sources are told that all before  they are told with the next micro-batch, or when the
-      their position is durable             job starts and finds nothing left to do
+      their position is durable, and        job starts and finds nothing left to do; the view is
+      queries see the micro-batch           filled again
 ====  ====================================  =====================================================
 
 Step 6 is the engine's own: Spark writes its commit log when the callback of the micro-batch
@@ -53,11 +54,14 @@ from scurry.engine.job import Job
 from scurry.engine.pace import Pace
 from scurry.engine.planner import BatchPlanner
 from scurry.engine.progress import Progress, StopWatch
+from scurry.engine.queryable.keeper import ViewKeeper
+from scurry.engine.queryable.view import watermarks_of
 from scurry.engine.standing import starting_point
 from scurry.functions.fencing import Fence
-from scurry.runtime.envelope import CELLS, COMMIT, OPERATORS, REPORT, Envelope
+from scurry.runtime.envelope import CELLS, COMMIT, FEED, OPERATORS, REPORT, Envelope
 from scurry.runtime.ingress import TaskPlan
 from scurry.runtime.report import decode_operators, decode_report
+from scurry.state.feeds import Feed, decode_feed
 
 
 class Outrun(Exception):
@@ -73,6 +77,8 @@ class _Received:
     #: for each sink, what its writers have prepared
     messages: dict[str, list[Any]]
     reports: list[dict[str, Any]] = field(default_factory=list)
+    #: what slots tell of queryable states
+    feeds: list[Feed] = field(default_factory=list)
 
 
 class CommitProtocol:
@@ -88,9 +94,11 @@ class CommitProtocol:
         progress: Progress,
         pace: Pace,
         lease: Fence | None = None,
+        views: ViewKeeper | None = None,
     ) -> None:
         """Find out where the job stands; ``pace`` says how many records of each source are planned
-        for a micro-batch, at most. No step is begun once another driver has the ``lease``."""
+        for a micro-batch, at most. No step is begun once another driver has the ``lease``. What
+        slots tell of queryable states goes to ``views``."""
         self._ledger = ledger
         self._lease = lease or Fence()
         self._progress = progress
@@ -104,6 +112,7 @@ class CommitProtocol:
         self._pace = pace
         #: what a driver has pledged for the micro-batch that has to be run again
         self._pledged = ledger.pledge_of(self.planned) if self.pending else {}
+        self._views = views
 
     def start(self, checkpoint_id: str, checkpoint: str) -> None:
         """Start the sinks, before anything is planned or executed; ``checkpoint`` names the
@@ -126,6 +135,11 @@ class CommitProtocol:
         self._ledger.settle()
         if self.settled and self.planned >= 0:
             self.committed()
+        if self._views is not None:
+            self._views.running()
+            if self._views.empty and self.finished >= 0:
+                # there may be nothing to read for long, and queries wait for what slots have
+                self.planner.wake_up()
 
     @property
     def pending(self) -> bool:
@@ -156,6 +170,9 @@ class CommitProtocol:
         all that is left after this is the engine's commit."""
         received = self._receive(envelopes)
         self.watch.lap("execute")
+        if self._views is not None:
+            told = watermarks_of(received.reports)
+            self._views.offer(batch, self.planner.now, received.feeds, told)
         fault_point("before-sinks")
         self._pledge(batch, received.messages)
         for uid, sink in self._sinks.items():
@@ -208,6 +225,8 @@ class CommitProtocol:
                 self.planner.remember_operators(decode_operators(envelope.payload))
             elif envelope.kind == REPORT:
                 found.reports.append(decode_report(envelope.payload))
+            elif envelope.kind == FEED:
+                found.feeds.append(decode_feed(envelope.payload))
             else:
                 raise AssertionError(f"not meant for the driver: {envelope}")
         return found
@@ -217,6 +236,8 @@ class CommitProtocol:
         # a source may delete what is behind its position: not what another driver reads again
         self._lease.check()
         self.planner.committed()
+        if self._views is not None:
+            self._views.commit()
 
     def abort(self) -> None:
         """The job failed: sinks throw away what was prepared and not committed."""

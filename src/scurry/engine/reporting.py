@@ -24,14 +24,16 @@ class Reporting:
         job_id: str,
         metrics: Callable[[], JobMetrics],
         configuration: Configuration,
+        queries: str = "",
     ) -> None:
-        """Begin to listen, if the configuration says so; raises if that cannot be done."""
+        """Begin to listen, if the configuration says so; raises if that cannot be done. Queries
+        about state are answered at ``queries``."""
         self._endpoint = endpoint_of(configuration, metrics)
         #: where Prometheus can read the metrics, if anywhere
         self.address = "" if self._endpoint is None else self._endpoint.address
         self._file: StatusFile | None = None
         if STATUS_FILE.read(configuration):
-            self._file = StatusFile(directory, job_id, metrics, self.address)
+            self._file = StatusFile(directory, job_id, metrics, self.address, queries)
 
     def start(self) -> None:
         """The job starts."""

@@ -20,7 +20,8 @@ step  what happens                          what a crash right after it leads to
       given, and tell the driver            have prepared
 3     what sinks have prepared is written   the same
 4     **the epoch is written**: from here   the job goes on after it, and sinks are told to commit
-      on the checkpoint counts              what they had prepared
+      on the checkpoint counts, and         what they had prepared
+      queries see it
 5     each sink commits, one after the      those that have the mark of the micro-batch find a
       other, under its number and branch    repetition and change nothing, the others commit
 6     what they had prepared is deleted;    nothing: the sources are told with the next one
@@ -50,10 +51,13 @@ from scurry.engine.pace import Pace
 from scurry.engine.planner import earliest_wish
 from scurry.engine.progress import Progress
 from scurry.engine.protocol import CommitProtocol
+from scurry.engine.queryable.keeper import ViewKeeper
+from scurry.engine.queryable.view import watermarks_of
 from scurry.functions.fencing import Fence
-from scurry.runtime.envelope import CELLS, COMMIT, OPERATORS, REPORT, Envelope
+from scurry.runtime.envelope import CELLS, COMMIT, FEED, OPERATORS, REPORT, Envelope
 from scurry.runtime.ingress import TaskPlan
 from scurry.runtime.report import decode_operators, decode_report
+from scurry.state.feeds import Feed, decode_feed
 
 
 class RoundProtocol(CommitProtocol):
@@ -64,9 +68,15 @@ class RoundProtocol(CommitProtocol):
     _repeats = False
 
     def __init__(
-        self, job: Job, ledger: Ledger, progress: Progress, pace: Pace, lease: Fence | None = None
+        self,
+        job: Job,
+        ledger: Ledger,
+        progress: Progress,
+        pace: Pace,
+        lease: Fence | None = None,
+        views: ViewKeeper | None = None,
     ) -> None:
-        super().__init__(job, ledger, progress, pace, lease)
+        super().__init__(job, ledger, progress, pace, lease, views)
         #: the micro-batch that rounds are planned for
         self.batch = self.finished + 1
         #: whether this round is the plan of an earlier engine, which sinks may have committed
@@ -119,7 +129,7 @@ class RoundProtocol(CommitProtocol):
         """All tasks are done with the marked round of micro-batch ``batch``: ``envelopes`` are what
         they tell the driver, ``journals`` the journals of all slots."""
         epoch = self._marked.pop(batch)
-        prepared, reports = self._told(envelopes, epoch)
+        prepared, reports, feeds = self._told(envelopes, epoch)
         self.planner.warn(reports)
         self.planner.take_inventory(reports)
         now = self.planner.epoch(batch)
@@ -127,6 +137,8 @@ class RoundProtocol(CommitProtocol):
         epoch.wake = earliest_wish(reports)
         epoch.journals = dict(journals)
         self.watch.lap("execute")
+        if self._views is not None:
+            self._views.offer(batch, epoch.now, feeds, watermarks_of(reports))
         self._lease.check()
         if prepared:
             self._ledger.write_promises(batch, prepared)
@@ -134,6 +146,8 @@ class RoundProtocol(CommitProtocol):
         self._ledger.write_epoch(epoch)
         self.watch.lap("epoch")
         fault_point("after-epoch")
+        if self._views is not None:
+            self._views.commit()
         self._commit_sinks(batch, prepared)
         self._ledger.drop_promises(batch)
         self.planner.committed(epoch.positions)
@@ -150,10 +164,11 @@ class RoundProtocol(CommitProtocol):
 
     def _told(
         self, envelopes: Iterable[Envelope], epoch: Epoch
-    ) -> tuple[Promises, list[dict[str, Any]]]:
+    ) -> tuple[Promises, list[dict[str, Any]], list[Feed]]:
         """Hand the envelopes to whom they are meant for; cells are those of ``epoch``."""
         prepared: Promises = {}
         reports: list[dict[str, Any]] = []
+        feeds: list[Feed] = []
         partitions = {(each.source, each.partition): each for each in epoch.partitions}
         for envelope in envelopes:
             if envelope.kind == COMMIT:
@@ -165,9 +180,11 @@ class RoundProtocol(CommitProtocol):
                 self.planner.remember_operators(decode_operators(envelope.payload))
             elif envelope.kind == REPORT:
                 reports.append(decode_report(envelope.payload))
+            elif envelope.kind == FEED:
+                feeds.append(decode_feed(envelope.payload))
             else:
                 raise AssertionError(f"not meant for the driver: {envelope}")
-        return prepared, reports
+        return prepared, reports, feeds
 
     def _tell(self, batch: int, reports: list[dict[str, Any]]) -> None:
         phases = self.watch.take()

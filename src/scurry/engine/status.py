@@ -48,6 +48,8 @@ class RunningStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     metrics: JobMetrics
     #: where Prometheus can read the metrics, if anywhere
     prometheus: str = ""
+    #: where queries about state are answered, if anywhere
+    queries: str = ""
     version: int = VERSION
 
     @property
@@ -110,12 +112,18 @@ class StatusFile:
     """Keeps the status file of one job, from its start to its end."""
 
     def __init__(
-        self, directory: Path, job_id: str, metrics: Callable[[], JobMetrics], address: str = ""
+        self,
+        directory: Path,
+        job_id: str,
+        metrics: Callable[[], JobMetrics],
+        address: str = "",
+        queries: str = "",
     ) -> None:
         self._path = Layout(directory).status
         self._pointer = jobs_directory() / f"{job_id}.json"
         self._metrics = metrics
         self._address = address
+        self._queries = queries
         self._shown = (-2, 0)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._keep, name="scurry-status", daemon=True)
@@ -153,6 +161,7 @@ class StatusFile:
             written=time.time(),
             metrics=metrics,
             prometheus=self._address,
+            queries=self._queries,
         )
         with _never_fatal():
             _replace(self._path, msgspec.json.encode(status))

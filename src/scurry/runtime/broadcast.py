@@ -35,6 +35,7 @@ from scurry.state.states import (
     MapStateDescriptor,
     ReadOnlyBroadcastState,
     StateDescriptor,
+    refuse_queryable,
 )
 from scurry.state.tables.broadcast_table import (
     BROADCAST_STATES,
@@ -66,6 +67,8 @@ class BroadcastStates:
         self, spec: OperatorSpec, task: TaskContext, descriptors: Sequence[MapStateDescriptor]
     ) -> None:
         self._operator = spec.name
+        for descriptor in descriptors:
+            refuse_queryable(descriptor, spec.name, "broadcast state")
         tables = {d.name: broadcast_table(store_of(task), spec.uid, d.name) for d in descriptors}
         #: by name, for the side that is not broadcast
         self.by_name = {name: TableReadOnlyBroadcastState(tables[name]) for name in tables}

@@ -40,6 +40,7 @@ from scurry.state.states import (
     ListStateDescriptor,
     MapStateDescriptor,
     StateDescriptor,
+    refuse_queryable,
 )
 
 #: The table of the operator states of an operator.
@@ -186,6 +187,7 @@ class HeldStateStore(OperatorStateStore):
                 f"{self._operator!r} asked for operator state with {descriptor!r} where a "
                 f"{kind.__name__} is needed."
             )
+        refuse_queryable(descriptor, self._operator, "operator state")
         name = descriptor.name
         stored = self._restored.get(name)
         before, content = (mode, empty) if stored is None else decode_state(stored)

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-#: Kinds of envelopes. The last four are addressed to the driver.
-DATA, COMBINED, WATERMARK, TICK, COMMIT, CELLS, REPORT, OPERATORS = range(8)
+#: Kinds of envelopes. The last five are addressed to the driver.
+DATA, COMBINED, WATERMARK, TICK, COMMIT, CELLS, REPORT, OPERATORS, FEED = range(9)
 #: The stage number of the driver: beyond any stage.
 DRIVER = 1 << 20
 

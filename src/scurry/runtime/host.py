@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from scurry.common.waiting import Wait, current_board
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK
 from scurry.runtime.blobs import decode_batch
 from scurry.runtime.checkpointed import OperatorStates
-from scurry.runtime.envelope import COMBINED, DATA, OPERATORS, TICK, WATERMARK, Envelope
+from scurry.runtime.envelope import COMBINED, DATA, FEED, OPERATORS, TICK, WATERMARK, Envelope
 from scurry.runtime.event_time import Mark, cells_of, delayed
 from scurry.runtime.handover import COPYING, REUSING
 from scurry.runtime.input_gate import Arrival, InputGate
@@ -27,6 +28,7 @@ from scurry.runtime.specs import JobSpec
 from scurry.runtime.task import Task, report, to_driver
 from scurry.runtime.task_context import TaskContext, TaskPlace, TaskState
 from scurry.runtime.timers import PROCESSING, TimerQueue
+from scurry.state.feeds import SlotFeed
 from scurry.state.journal import Journal
 from scurry.state.slot_store import SlotStore
 
@@ -60,7 +62,11 @@ class _Arrived:
 class SlotHost:
     """Runs slot ``slot`` of stage ``stage`` of a job, with the slot's state in ``store``."""
 
-    def __init__(self, job: JobSpec, stage: int, slot: int, store: SlotStore) -> None:
+    def __init__(
+        self, job: JobSpec, stage: int, slot: int, store: SlotStore, feeds: Path | None = None
+    ) -> None:
+        """What is to be told to the view of the job, if it has one, and is large, becomes files in
+        the directory ``feeds``."""
         self.job = job
         self.stage = stage
         self.slot = slot
@@ -82,6 +88,7 @@ class SlotHost:
         #: whether the functions have been closed
         self.closed = False
         self._rebuild_began = 0.0
+        store.feed = SlotFeed(job.view, feeds) if job.view else None
         store.on_rebuild = self._rebuilding
 
     def run(self, envelopes: Iterable[Envelope], journal: Journal) -> Iterator[Envelope]:
@@ -135,7 +142,9 @@ class SlotHost:
         if final:
             self.close()
         else:
-            self.store.begin(journal)
+            notes = self.store.begin(journal)
+            if self.store.feed is not None:
+                self.store.feed.begin(decode_report(notes))
 
     @property
     def wake(self) -> int | None:
@@ -165,6 +174,7 @@ class SlotHost:
         yield from self._snapshot()
         handled = time.perf_counter()
         self._context.report.count("state_bytes", self.store.commit(journal, self._notes()))
+        yield from self._feed()
         ended = time.perf_counter()
         self._context.report.spent(f"state {self.stage}", ended - handled)
         self._context.report.spent(f"stage {self.stage}", ended - began)
@@ -257,6 +267,12 @@ class SlotHost:
             told = OperatorReport((self.stage, self.slot), unions=unions)
             yield to_driver(self.slot, OPERATORS, "", encode_report(told))
 
+    def _feed(self) -> Iterator[Envelope]:
+        """Tell the view of queryable states what has changed."""
+        told = None if self.store.feed is None else self.store.feed.message(self.stage, self.slot)
+        if told is not None:
+            yield to_driver(self.slot, FEED, "", told)
+
     def stale(self, journal: Journal) -> bool:
         """Whether functions here hold operator state that is not the journal's, because another
         worker has run this slot since. Such a host must not be used again."""
@@ -275,6 +291,8 @@ class SlotHost:
             if uid in self._gates:
                 self._gates[uid].restore(kept)
         self._context.state.cells = cells_of(self.task.operators, held["cells"])
+        if self.store.feed is not None:
+            self.store.feed.begin(held)
 
     def _notes(self) -> bytes:
         gates = {
@@ -283,7 +301,8 @@ class SlotHost:
             if gate.watermarks or gate.current > MIN_WATERMARK
         }
         notes = {"gates": gates, "cells": self._context.state.cells, "stage": self.stage}
-        return encode_report(notes)
+        fed = {} if self.store.feed is None else self.store.feed.notes
+        return encode_report({**notes, **fed})
 
     def close(self) -> None:
         """Close the functions, unless that is done; nothing is run here after this."""

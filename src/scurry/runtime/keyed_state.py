@@ -8,12 +8,14 @@ from typing import Any, TypeVar
 
 from scurry.common.copies import own
 from scurry.common.errors import ProgramError
+from scurry.common.pickling import dumps_whole
 from scurry.functions.adapters import reduce_function
 from scurry.functions.contexts import RuntimeContext
 from scurry.functions.transforms import AggregateFunction
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.task_context import TaskContext
 from scurry.state.codecs.encoding import NULL
+from scurry.state.feeds import QueryableState
 from scurry.state.slot_store import SlotStore
 from scurry.state.states import (
     AggregatingState,
@@ -39,6 +41,7 @@ from scurry.state.tables.set_state import ListedBagState, MappedSetState
 from scurry.state.tables.table import StateTable, TableValueState, address
 from scurry.state.tables.ttl import Expiry, StateClock, Sweeper
 from scurry.state.tables.typed_states import list_state, map_state, value_state
+from scurry.state.ttl_config import StateTtlConfig
 
 D = TypeVar("D", bound=StateDescriptor)
 T = TypeVar("T")
@@ -133,6 +136,7 @@ class KeyedRuntimeContext(RuntimeContext):
         store, name = self._store, f"{self._uid}\x1f{self._space}{descriptor.name}"
 
         def first() -> Any:
+            self._declare(name, descriptor)
             codec = store.schemas.open(name, descriptor)
             sweeper = self._sweeper(name, descriptor) if codec.stamped else None
             made = make(name, store.records, store.max_parallelism, codec=codec, sweeper=sweeper)
@@ -142,6 +146,19 @@ class KeyedRuntimeContext(RuntimeContext):
 
         table: Any = store.part(name, first)
         return table, None if table.sweeper is None else table.sweeper.expiry
+
+    def _declare(self, name: str, descriptor: StateDescriptor) -> None:
+        """Let the state be queried, if its descriptor says so."""
+        if descriptor.queryable_name is None:
+            return
+        if self._space:
+            raise ProgramError(
+                f"State {descriptor.name!r} of operator {self.get_task_name()!r} belongs to single "
+                "windows and cannot be queried. What the windows hold can: call set_queryable of "
+                "the windowed stream, as in stream.window(...).set_queryable('name')."
+            )
+        if self._store.feed is not None:
+            self._store.feed.declare(queryable_state(name, self.get_task_name(), descriptor))
 
     def _sweeper(self, name: str, descriptor: StateDescriptor) -> Sweeper:
         config, schemas = descriptor.ttl_config, self._store.schemas
@@ -227,6 +244,21 @@ class KeyedRuntimeContext(RuntimeContext):
         return sorted((key for key, _ in table.items()), key=lambda key: address(key, groups))
 
 
+def queryable_state(table: str, operator: str, descriptor: StateDescriptor) -> QueryableState:
+    """What a view has to know of a state, kept in ``table``, to answer queries."""
+    assert descriptor.queryable_name is not None
+    uid, ttl = table.partition("\x1f")[0], descriptor.ttl_config
+    visibility = StateTtlConfig.StateVisibility.ReturnExpiredIfNotCleanedUp
+    return QueryableState(
+        *(descriptor.queryable_name, uid, operator, (table,)),
+        kind=type(descriptor).__name__.removesuffix("Descriptor"),
+        shows_expired=ttl is not None and ttl.get_state_visibility() is visibility,
+        program=dumps_whole(descriptor)
+        if isinstance(descriptor, AggregatingStateDescriptor)
+        else b"",
+    )
+
+
 class TableReducingState(ReducingState[Any]):
     """Keeps the reduced value."""
 
@@ -261,6 +293,10 @@ class TableAggregatingState(AggregatingState[Any, Any]):
         held = self._held.value()
         accumulator = self._function.create_accumulator() if held is None else _shown(held)
         self._held.update(_kept(self._function.add(value, accumulator)))
+
+    def restore(self, accumulator: Any) -> None:
+        """Make ``accumulator`` what was aggregated so far."""
+        self._held.update(_kept(accumulator))
 
     def clear(self) -> None:
         self._held.clear()

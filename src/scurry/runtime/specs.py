@@ -122,6 +122,8 @@ class JobSpec:
     object_reuse: bool = False
     #: what executes it: see :mod:`scurry.common.options.execution`
     engine: str = MICRO_BATCH
+    #: the view that slots feed with their queryable states, if there is one
+    view: str = ""
 
     @property
     def ingress_tasks(self) -> int:

@@ -8,6 +8,9 @@ with every commit and written to both, tells whether the local store is of the l
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from scurry.state.states import (
     AggregatingState,
     AggregatingStateDescriptor,
@@ -55,3 +58,16 @@ __all__ = [
     "ValueState",
     "ValueStateDescriptor",
 ]
+
+#: What :mod:`scurry.state_reader` has, also to be found here.
+_READING = frozenset(
+    {"diff", "list_states", "read", "read_list_state", "read_timers", "read_windows"}
+)
+
+
+def __getattr__(name: str) -> Any:
+    """``scurry.state.read`` and its like. They read checkpoints, so they are defined in a layer far
+    above this one, which nothing here uses; they are looked up when a program asks for them."""
+    if name in _READING:
+        return getattr(import_module("scurry.state_reader"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -69,6 +69,11 @@ class SlotRecords:
         runs = self._tables.get(table)
         return self._local.scan(table, start) if runs is None else runs.scan(start)
 
+    def blocks(self, table: str) -> Iterator[tuple[list[bytes], list[bytes]]]:
+        """What :meth:`scan` finds, many at a time."""
+        runs = self._tables.get(table)
+        return self._local.blocks(table) if runs is None else runs.blocks()
+
     def below(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Keys and records whose keys begin with ``prefix``, in the order of the keys."""
         runs = self._tables.get(table)

@@ -31,6 +31,7 @@ from scurry.common.fault_points import fault_point
 from scurry.common.options.state import COMPACT_ABOVE
 from scurry.state.codecs.schemas import TABLE as SCHEMAS
 from scurry.state.codecs.schemas import SchemaTable
+from scurry.state.feeds import SlotFeed
 from scurry.state.journal import (
     Group,
     Head,
@@ -119,6 +120,8 @@ class SlotStore:
         self.initial: Callable[[Journal], Head] | None = None
         self.schemas = SchemaTable(local)
         self.sweepers: dict[str, Sweeper] = {}
+        #: what queries are answered from is fed by this; None if nobody may query
+        self.feed: SlotFeed | None = None
         self._parts: dict[str, Changing] = {}
         self._parts_known = 0
         self._tables_of: dict[str, list[Told]] = {}
@@ -292,6 +295,8 @@ class SlotStore:
             gone={**old.gone, **dict.fromkeys(self._gone, old.next)},
         )
         fault_point("before-journal")
+        if self.feed is not None:
+            self.feed.take(changes, self.records, self.schemas)
         changes, moved, written = self.records.put(changes, self._judges())
         written += sum(_append(journal, head, pack(piece)) for piece in chunked(changes))
         fault_point("before-local-store")

@@ -32,6 +32,7 @@ class StateDescriptor:
         self.type_info = _type(name, type_info)
         self.ttl_config: StateTtlConfig | None = None
         self.migration: Callable[[Any], Any] | None = None
+        self.queryable_name: str | None = None
 
     def get_name(self) -> str:
         """The state's name, unique within its operator."""
@@ -46,6 +47,19 @@ class StateDescriptor:
             )
         self.ttl_config = ttl_config
 
+    def set_queryable(self, queryable_state_name: str) -> None:
+        """Let the state be queried from outside while the job runs, under a name that no other
+        state of the job has. Queries are answered if ``queryable-state.enable`` is set."""
+        self.queryable_name = checked_queryable_name(queryable_state_name, f"state {self.name!r}")
+
+    def is_queryable(self) -> bool:
+        """Whether the state may be queried from outside."""
+        return self.queryable_name is not None
+
+    def get_queryable_state_name(self) -> str | None:
+        """The name that queries use, None if the state cannot be queried."""
+        return self.queryable_name
+
     def migrate_with(self, function: Callable[[Any], Any]) -> Self:
         """Convert values (or list elements, or map values) of a type that this program can no
         longer read. ``function`` is given them as plain data, dataclasses as dicts of their fields,
@@ -56,6 +70,25 @@ class StateDescriptor:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
+
+
+def checked_queryable_name(name: Any, what: str) -> str:
+    """``name``, if queries can call ``what`` so."""
+    if not isinstance(name, str) or not name:
+        raise ProgramError(
+            f"set_queryable of {what} needs a non-empty string, the name that queries use, got "
+            f"{name!r}."
+        )
+    return name
+
+
+def refuse_queryable(descriptor: StateDescriptor, operator: str, kind: str) -> None:
+    """Raise :class:`ProgramError` if a state of a kind that cannot be queried is to be."""
+    if descriptor.is_queryable():
+        raise ProgramError(
+            f"State {descriptor.name!r} of operator {operator!r} is {kind}, which belongs to no "
+            "key and cannot be queried. Only keyed state can; leave set_queryable out."
+        )
 
 
 def _type(name: str, given: Any) -> TypeInformation | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,13 +11,16 @@ import pyarrow as pa
 from scurry.common.errors import StateError
 from scurry.common.keys import thaw
 from scurry.common.windows import TimeWindow, WindowKey
+from scurry.runtime.checkpointed import OPERATOR_STATES
 from scurry.runtime.timers import EVENT, PROCESSING, timer_of, timer_table
+from scurry.runtime.windowing.open_windows import SlotWindows, WindowRow, window_kind
 from scurry.state.codecs.encoding import decode_key
 from scurry.state.codecs.plain import PlainCodec
 from scurry.state.codecs.schema import name_of
 from scurry.state.codecs.schemas import SchemaRow, decode_row
 from scurry.state.journal import stored_key
 from scurry.state.layout import StateLayout
+from scurry.state.operator_state import BROADCAST, Encoded, decode_name, decode_state
 from scurry.state.rescaling import Place
 from scurry.state.stored_tables import StoredJournal
 from scurry.state.tables.broadcast_table import BROADCAST_STATES
@@ -25,7 +28,6 @@ from scurry.state.tables.table import unpack_record
 from scurry.state_reader.columns import Fallback, column
 from scurry.state_reader.rows import ROWS_OF, StateRow
 from scurry.state_reader.tables import Made, as_table, listed, state_table
-from scurry.state_reader.windows import SlotWindows, WindowRow, window_kind
 
 #: The journals of the slots that an operator has, by slot.
 Journals = Mapping[Place, StoredJournal]
@@ -88,6 +90,39 @@ def read_broadcast(journals: Journals, uid: str, name: str, fallback: Fallback) 
     return as_table([(shown.values, shown.field("key")), (values.values, values.field("value"))])
 
 
+def operator_states_of(journals: Journals, uid: str) -> Iterator[tuple[Place, Encoded]]:
+    """The operator states of each instance of an operator that runs in a stage, by name."""
+    table = table_name(uid, OPERATOR_STATES)
+    for place, journal in sorted(journals.items()):
+        records = journal.tables([table])[table]
+        if records:
+            yield place, {decode_name(address): record for address, record in records.items()}
+
+
+def read_list_state(
+    instances: Sequence[tuple[int, bytes]], uid: str, name: str, fallback: Fallback
+) -> pa.Table:
+    """The elements of an operator state: the number of the instance that has each, and the
+    element; of one that is a map, the entries. ``instances`` are numbers and encoded states."""
+    subtasks, elements = list[int](), list[Any]()
+    entries = False
+    for number, data in instances:
+        with readable(uid, name):
+            mode, content = decode_state(data)
+        entries = mode == BROADCAST
+        found = list(content.items()) if entries else list(content)
+        subtasks += [number] * len(found)
+        elements += found
+    parts = [("value", elements)]
+    if entries:
+        parts = [("key", [k for k, _ in elements]), ("value", [v for _, v in elements])]
+    columns = [made("subtask", pa.int64(), subtasks)]
+    for title, values in parts:
+        shown = column(values, fallback=fallback)
+        columns.append((shown.values, shown.field(title)))
+    return as_table(columns)
+
+
 def read_timers(journals: Journals, uid: str, fallback: Fallback) -> pa.Table:
     """All timers of an operator in both time domains, in the order of time."""
     found: list[tuple[int, bytes, str, Any]] = []
@@ -122,7 +157,7 @@ def read_windows(
     found: list[tuple[bytes, WindowRow]] = []
     for journal in journals.values():
         with readable(uid, "windows"):
-            slot = SlotWindows(uid, layout, journal, groups)
+            slot = SlotWindows.stored(uid, layout, journal, groups)
             found.extend((slot.address(row), row) for row in kind.rows(slot))
     rows = [row for _, row in sorted(found, key=lambda pair: pair[0])]
     keys = column([thaw(row.key) for row in rows], fallback=fallback)

@@ -31,7 +31,7 @@ def no_such_state(record: OperatorRecord, uid: str, name: str, readable: Iterabl
         return (
             f"{name!r} of operator {uid!r} is not a state that a function asked for, and has no "
             "keys and values of its own. Timers are read with read_timers, windows with "
-            "read_windows."
+            "read_windows, operator state with read_list_state."
         )
     return (
         f"Operator {uid!r} has no state {name!r}. {_there_are(known)}{_meant(nearest(name, known))}"

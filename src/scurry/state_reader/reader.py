@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
@@ -12,6 +13,8 @@ from scurry.common.errors import StateError
 from scurry.engine.spark.session import obtain_session
 from scurry.engine.spark.stored_journals import stored_journals
 from scurry.state.inventory import BROADCAST_STATE, OperatorRecord
+from scurry.state.operator_state import Encoded
+from scurry.state.rescaling import Place
 from scurry.state_reader import contents
 from scurry.state_reader.columns import Fallback
 from scurry.state_reader.contents import Journals
@@ -83,6 +86,31 @@ class SavepointReader:
             raise StateError(no_such_state(record, uid, name, known))
         return found
 
+    def read_list_state(self, uid: str, name: str) -> pa.Table:
+        """The operator state ``name`` of the operator ``uid``, which belongs to no key: a row for
+        each element of a list (``value``), or each entry of a map (``key`` and ``value``), with the
+        number of the instance that has it (``subtask``). A union list is read as its instances
+        have left it, each its own part."""
+        record = self._operator(uid)
+        held = dict(self._instances(record, uid))
+        known = sorted({each for states in held.values() for each in states})
+        if name not in known:
+            raise StateError(no_such_state(record, uid, name, known))
+        found = [(place.slot, states[name]) for place, states in held.items() if name in states]
+        return contents.read_list_state(found, uid, name, self._fallback)
+
+    def _instances(self, record: OperatorRecord, uid: str) -> Iterator[tuple[Place, Encoded]]:
+        """The operator states of the instances of an operator: those in stages lie in the slots,
+        those of the ingress, and all union lists, in the epoch."""
+        assert self._found is not None
+        operators = self._found.epoch.operators
+        made = dict(contents.operator_states_of(self._journals_of(record), uid))
+        for told in (operators.states.get(uid, {}), operators.unions.get(uid, {})):
+            for text, states in told.items():
+                place = Place(*map(int, text.split(":")))
+                made[place] = {**made.get(place, {}), **states}
+        yield from sorted(made.items())
+
     def read_timers(self, uid: str) -> pa.Table:
         """The timers of the operator ``uid`` that have not fired yet: key, time in milliseconds
         since 1970, domain (``event`` or ``processing``), and the window that they belong to."""
@@ -148,6 +176,15 @@ def read(
     :meth:`SavepointReader.read`."""
     with SavepointReader(location, session, fallback) as reader:
         return reader.read(uid, name)
+
+
+def read_list_state(
+    location: str, uid: str, name: str, *, session: Any = None, fallback: Fallback = "json"
+) -> pa.Table:
+    """The operator state ``name`` of the operator ``uid`` in a savepoint or checkpoint, see
+    :meth:`SavepointReader.read_list_state`."""
+    with SavepointReader(location, session, fallback) as reader:
+        return reader.read_list_state(uid, name)
 
 
 def read_timers(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from scurry.common.keys import thaw_all
 from scurry.state.codecs.plain import entry_schema, value_schema
@@ -24,7 +25,7 @@ def state_table(rows: list[StateRow], row: SchemaRow, fallback: Fallback) -> pa.
     rows = sorted(rows, key=lambda each: each.address)
     keys = column(thaw_all([each.key for each in rows]), fallback=fallback)
     declared = value_schema(row, row.versions[-1])
-    times = [each.times for each in rows] if row.ttl else None
+    times = Times([each.times for each in rows], row.lifetime) if row.ttl else None
     if row.kind == "MapState":
         made = _entries(rows, entry_schema(row), declared, times, fallback)
     elif row.kind == "SetState":
@@ -32,7 +33,7 @@ def state_table(rows: list[StateRow], row: SchemaRow, fallback: Fallback) -> pa.
     elif row.kind in ("ListState", "BagState"):
         made = _elements([each.values for each in rows], declared, times, fallback)
     else:
-        made = _single(rows, declared, fallback)
+        made = _single(rows, declared, times, fallback)
     return as_table([(keys.values, keys.field("key")), *made])
 
 
@@ -45,24 +46,41 @@ def as_table(columns: Sequence[Made]) -> pa.Table:
     return pa.table([values for values, _ in columns], schema=pa.schema([f for _, f in columns]))
 
 
-def _single(rows: list[StateRow], schema: Schema, fallback: Fallback) -> list[Made]:
+class Times(NamedTuple):
+    """When the values of each key were last written, and how long they live; 0 if that was not
+    written down."""
+
+    written: list[list[int | None]]
+    lifetime: int
+
+    def columns(self) -> Iterator[tuple[str, pa.Array]]:
+        """The columns of times, with the values of all keys one after the other."""
+        written = pa.array(chain.from_iterable(self.written), _TIME)
+        yield "written", written
+        if self.lifetime:
+            yield "expires", pc.add(written, self.lifetime)
+
+
+def _single(
+    rows: list[StateRow], schema: Schema, times: Times | None, fallback: Fallback
+) -> list[Made]:
     values = column([each.values[0] for each in rows], schema, fallback)
     made = [(values.values, values.field("value"))]
-    if any(each.times for each in rows):
-        times = pa.array([each.times[0] for each in rows], _TIME)
-        made.append((times, pa.field("written", _TIME)))
+    if times is not None:
+        made.extend((found, pa.field(name, _TIME)) for name, found in times.columns())
     return made
 
 
 def _elements(
     lists: list[list[Any]],
     schema: Schema | None,
-    times: list[list[int | None]] | None,
+    times: Times | None,
     fallback: Fallback,
 ) -> list[Made]:
     made = [listed("elements", lists, schema, fallback)]
     if times is not None:
-        made.append(_nested("written", times, Column(_flat_times(times))))
+        columns = times.columns()
+        made.extend(_nested(name, times.written, Column(found)) for name, found in columns)
     return made
 
 
@@ -70,7 +88,7 @@ def _entries(
     rows: list[StateRow],
     key_schema: Schema | None,
     schema: Schema,
-    times: list[list[int | None]] | None,
+    times: Times | None,
     fallback: Fallback,
 ) -> list[Made]:
     lists = [each.values for each in rows]
@@ -78,18 +96,15 @@ def _entries(
     values = column(chain.from_iterable(lists), schema, fallback)
     arrays, fields = [keys.values, values.values], [keys.field("key"), values.field("value")]
     if times is not None:
-        arrays.append(_flat_times(times))
-        fields.append(pa.field("written", _TIME))
+        for name, found in times.columns():
+            arrays.append(found)
+            fields.append(pa.field(name, _TIME))
     return [_nested("entries", lists, Column(pa.StructArray.from_arrays(arrays, fields=fields)))]
 
 
 def listed(name: str, lists: list[list[Any]], schema: Schema | None, fallback: Fallback) -> Made:
     """A column of lists, whose elements have a type in common."""
     return _nested(name, lists, column(chain.from_iterable(lists), schema, fallback))
-
-
-def _flat_times(times: list[list[int | None]]) -> pa.Array:
-    return pa.array(chain.from_iterable(times), _TIME)
 
 
 def _nested(name: str, lists: Sequence[Sequence[Any]], flat: Column) -> Made:

@@ -32,6 +32,7 @@ from scurry.engine.pace import Pace
 from scurry.engine.planner import BatchPlanner
 from scurry.engine.progress import Progress
 from scurry.engine.protocol import CommitProtocol, Outrun
+from scurry.engine.queryable.keeper import ViewKeeper
 from scurry.engine.snapshot import take_snapshot
 from scurry.engine.standing import carry_over
 from scurry.engine.unpicklable import pickled
@@ -55,10 +56,18 @@ class LocalJob:
 
     ``clock`` is processing time in milliseconds; it stands still unless changed between batches.
     With ``after`` this is another driver on the checkpoint of that job, which it takes for dead.
+    Queryable states go to ``views``, if given.
     """
 
-    def __init__(self, job: CompiledJob, clock: int = 0, after: LocalJob | None = None) -> None:
+    def __init__(
+        self,
+        job: CompiledJob,
+        clock: int = 0,
+        after: LocalJob | None = None,
+        views: ViewKeeper | None = None,
+    ) -> None:
         self.clock = clock
+        self._views = views
         self.checkpoint: MemoryCheckpoint
         self.checkpoint = MemoryCheckpoint() if after is None else after.checkpoint.after()
         self._checkpoint_id: str = uuid.uuid4().hex if after is None else after._checkpoint_id
@@ -79,7 +88,10 @@ class LocalJob:
         """Start ``job`` from what is durable."""
         self._job = job
         job.take_rooms(lambda uid: Path(self._directory.name) / "rooms" / quote(uid, safe=""))
-        self._program = pickled(replace(job.spec, run_id="local"))
+        last, view = self.checkpoint.last_epoch(), ""
+        if self._views is not None:
+            view = self._views.begin(-1 if last is None else last.batch, None)
+        self._program = pickled(replace(job.spec, run_id="local", view=view))
         while True:
             self._protocol = self._protocol_of(job)
             try:
@@ -90,7 +102,8 @@ class LocalJob:
 
     def _protocol_of(self, job: Job) -> CommitProtocol:
         pace = Pace(_PLENTY, None)
-        return CommitProtocol(job, self.checkpoint, self._progress, pace, self.lease)
+        given = job, self.checkpoint, self._progress, pace, self.lease, self._views
+        return CommitProtocol(*given)
 
     def __enter__(self) -> LocalJob:
         return self

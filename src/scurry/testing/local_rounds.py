@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from scurry.compile.job import CompiledJob
 from scurry.engine.job import Job
 from scurry.engine.pace import Pace
+from scurry.engine.queryable.keeper import ViewKeeper
 from scurry.engine.rounds import RoundProtocol
 from scurry.runtime.envelope import CELLS, DRIVER, Envelope
 from scurry.runtime.ingress import IngressTask, TaskPlan
@@ -34,18 +35,20 @@ class LocalRounds(LocalJob):
         clock: int = 0,
         after: LocalJob | None = None,
         rounds: int = 3,
+        views: ViewKeeper | None = None,
     ) -> None:
         self._rounds = rounds
         #: the hosts that have begun with their state, and the tasks that read
         self._begun: set[Place] = set()
         #: what tasks tell the driver of a micro-batch that is not committed
         self._told: list[Envelope] | None = None
-        super().__init__(job, clock, after)
+        super().__init__(job, clock, after, views)
 
     def _protocol_of(self, job: Job) -> RoundProtocol:
         self.checkpoint.commits_with_epoch = True
         pace = Pace(_PLENTY, None)
-        return RoundProtocol(job, self.checkpoint, self._progress, pace, self.lease)
+        given = job, self.checkpoint, self._progress, pace, self.lease, self._views
+        return RoundProtocol(*given)
 
     @property
     def batch(self) -> int:

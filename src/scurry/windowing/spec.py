@@ -39,6 +39,8 @@ class WindowSpec:
     incremental: ReduceFunction | AggregateFunction | None = None
     #: called at a firing, None if the incremental value is the result
     function: Function | None = None
+    #: the name under which queries ask for what windows hold, None if they cannot
+    queryable_name: str | None = None
 
     @property
     def merging(self) -> bool:

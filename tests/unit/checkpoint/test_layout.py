@@ -37,7 +37,7 @@ def test_the_places_of_a_generation() -> None:
     home = Home(Path("/job"))
     assert [str(place) for place in home.parts] == [
         *("/job/spark", "/job/plans", "/job/epochs", "/job/instances", "/job/logs"),
-        *("/job/runs", "/job/log", "/job/state", "/job/waiting"),
+        *("/job/runs", "/job/log", "/job/state", "/job/feeds", "/job/waiting"),
     ]
     assert str(home.share(home.plan(12), 0)) == "/job/plans/000000012/0"
     assert str(home.after(home.plan(12))) == "/job/plans/000000012/_after.json"

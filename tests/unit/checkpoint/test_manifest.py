@@ -54,6 +54,8 @@ def test_what_it_says(tmp_path: Path) -> None:
                 "first": 0,
                 "driver": 0,
                 "stages": 1,
+                "engine": "micro-batch",
+                "written": False,
             }
         ],
     }

@@ -44,6 +44,7 @@ from scurry.testing.local import LocalJob
 
 #: Users and numbers; some users come again and again, in several micro-batches.
 EVENTS = [(f"user {n * n % 17}", n) for n in range(120)]
+LIFETIME = 3_600_000
 CLOCK = 1_000
 
 
@@ -272,9 +273,13 @@ def test_states_that_expire_tell_when_they_were_written(parallelism: int, in_run
 def stamped(journals: Journals, name: str) -> dict[Any, Any]:
     table = read_state(journals, "keeping", name, "json")
     assert table is not None
-    return {
-        key: (value, time) for key, value, time in zip(*table.to_pydict().values(), strict=True)
-    }
+    found = {}
+    for key, value, written, expires in zip(*table.to_pydict().values(), strict=True):
+        lives = [written] if isinstance(written, int) else written
+        ends = [expires] if isinstance(expires, int) else expires
+        assert ends == [time + LIFETIME for time in lives]
+        found[key] = value, written
+    return found
 
 
 @pytest.mark.parametrize("parallelism", [1, 3])

@@ -29,6 +29,7 @@ from scurry.engine.live.doors import Door
 from scurry.engine.live.task import LiveWork
 from scurry.engine.pace import Pace
 from scurry.engine.progress import Progress
+from scurry.engine.queryable.keeper import ViewKeeper
 from scurry.engine.rounds import RoundProtocol
 from scurry.engine.savepoints import Savepoints
 from scurry.engine.spark.payload import JobPayload
@@ -75,6 +76,7 @@ class LiveAttempt:
         lease: Fence,
         savepoints: Savepoints,
         configuration: Configuration,
+        views: ViewKeeper | None = None,
     ) -> None:
         self._context = session.sparkContext
         self._spec = job.spec
@@ -84,7 +86,7 @@ class LiveAttempt:
         self._savepoints = savepoints
         self._settings = settings_of(configuration)
         self._patience = execution.LIVE_SLOTS_WAIT.read(configuration) / 1000
-        self._protocol = RoundProtocol(job, directory, progress, pace, lease)
+        self._protocol = RoundProtocol(job, directory, progress, pace, lease, views)
         spec = job.spec
         self._tasks = spec.parallelism if spec.stages else spec.ingress_tasks
         self._group = f"scurry-{payload.run_id}"

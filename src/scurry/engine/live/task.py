@@ -203,7 +203,7 @@ class LiveTask:
             store.initial = InitialState(home.initial_state_of(stage, slot)).fill
         stored = self._journals.get(place_name(stage, slot))
         journal = FileJournal(home.log(stage, slot), home.runs(stage, slot), self._token, stored)
-        return SlotHost(job, stage, slot, store), journal
+        return SlotHost(job, stage, slot, store, home.feeds), journal
 
     # --- the loop
 

@@ -27,6 +27,7 @@ from scurry.engine.job import Job
 from scurry.engine.pace import Pace
 from scurry.engine.progress import Progress
 from scurry.engine.protocol import CommitProtocol
+from scurry.engine.queryable.keeper import ViewKeeper
 from scurry.engine.savepoints import Savepoints
 from scurry.engine.spark.envelope_batches import ENVELOPE_SCHEMA, to_arrow
 from scurry.engine.spark.payload import JobPayload
@@ -64,6 +65,7 @@ class Attempt:
         pace: Pace,
         lease: Fence,
         savepoints: Savepoints,
+        views: ViewKeeper | None = None,
     ) -> None:
         self._session = session
         self._spec = job.spec
@@ -76,7 +78,7 @@ class Attempt:
         self._halted = threading.Event()
         #: held while there may be a new plan, and while somebody asks whether there is
         self._planning = threading.Lock()
-        self._protocol = CommitProtocol(job, directory, progress, pace, lease)
+        self._protocol = CommitProtocol(job, directory, progress, pace, lease, views)
         #: where processes note which functions of this run they have open
         self._instances = payload.home.instances / payload.run_id
         #: held while a micro-batch is under way

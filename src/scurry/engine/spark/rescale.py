@@ -11,7 +11,6 @@ crash before that leaves files that the next start deletes; a crash after it, th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
@@ -22,10 +21,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from scurry.checkpoint.directory import JobDirectory
 from scurry.checkpoint.file_journal import StoredHead, place_name
-from scurry.checkpoint.initial_state import InitialState, ShareWriter, share_name
+from scurry.checkpoint.initial_state import InitialState, Shares
 from scurry.checkpoint.layout import Home
 from scurry.checkpoint.log_files import LogFiles
 from scurry.checkpoint.manifest import Generation
+from scurry.checkpoint.written_state import deal_out_written
 from scurry.common.fault_points import fault_point
 from scurry.common.options.execution import LIVE
 from scurry.engine.spark.local_stores import delete_stores
@@ -85,6 +85,9 @@ def _deal_out_state(
 ) -> None:
     deal = deal_for(job)
     old, new = directory.home_of(before), directory.home_of(made)
+    if before.written:
+        deal_out_written(old, new, deal, before)
+        return
     if before.engine == LIVE:
         _, last = directory.durable()
         stored = directory.epoch_of(before, last).journals
@@ -181,7 +184,7 @@ class _Dealer:
     ) -> bytes:
         """Deal out the journal of ``origin``, given its entries in order; what was gathered."""
         head, numbers = self._heads[origin], renumbering.get(origin)
-        with _Shares(self._new, origin) as shares:
+        with Shares(self._new, origin) as shares:
             splitter = Splitter(origin, self._deal, shares.append, numbers, head.counts)
             for seq, entry in entries:
                 splitter.take(seq, entry)
@@ -234,25 +237,6 @@ class _SplitTask:
             yield pa.RecordBatch.from_pydict(
                 {"origin": [origin.slot], "gathered": [gathered]}, schema=_SUMMARY_ARROW
             )
-
-
-class _Shares(ExitStack):
-    """What the new slots get of the journal of ``origin``: a file for each that gets something."""
-
-    def __init__(self, new: Home, origin: Place) -> None:
-        super().__init__()
-        self._new = new
-        self._origin = origin
-        self._writers: dict[Place, ShareWriter] = {}
-
-    def append(self, place: Place, blob: bytes) -> None:
-        """Give ``blob`` to the slot ``place``."""
-        writer = self._writers.get(place)
-        if writer is None:
-            state = InitialState(self._new.initial_state_of(*place))
-            writer = self.enter_context(ShareWriter(state, share_name(*self._origin)))
-            self._writers[place] = writer
-        writer.append(blob)
 
 
 def _entries(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, int, bytes]]:

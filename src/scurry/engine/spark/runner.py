@@ -29,13 +29,15 @@ from scurry.common.job_metrics import JobMetrics
 from scurry.common.job_status import JobStatus
 from scurry.common.options.checkpoints import SAVEPOINT_DIRECTORY
 from scurry.common.options.execution import LIVE
-from scurry.common.own_directories import process_directory
+from scurry.common.own_directories import process_directory, user_root
 from scurry.common.waiting import Wait
 from scurry.engine.job import Job
 from scurry.engine.live.attempt import LiveAttempt
 from scurry.engine.pace import Pace
 from scurry.engine.progress import Progress
 from scurry.engine.protocol import Outrun
+from scurry.engine.queryable.keeper import ViewKeeper
+from scurry.engine.queryable.settings import QuerySettings
 from scurry.engine.reporting import Reporting
 from scurry.engine.restarts import Restarts
 from scurry.engine.savepoints import Savepoints
@@ -151,8 +153,9 @@ class SparkJob:
         )
         self._renew = renew
         self._checkpoint_id = self._prepare()
-        own_id = self._directory.manifest.copy or self._checkpoint_id
-        self._stores = stores_name(own_id, self._lease.holder.stores)
+        #: tells the checkpoint from others that began with the same savepoint
+        self._own_id = self._directory.manifest.copy or self._checkpoint_id
+        self._stores = stores_name(self._own_id, self._lease.holder.stores)
         self._failure: BaseException | None = None
         self._stopping = threading.Event()
         self._stopped_with_savepoint = False
@@ -160,10 +163,27 @@ class SparkJob:
         self._savepoints = Savepoints(
             self._directory, job.graph, self._stop_with_savepoint, self._savepoint_target
         )
-        self._reporting = Reporting(
-            self._directory.root, self.job_id, lambda: self.job_metrics, self._configuration
-        )
+        self._views = self._view_keeper()
+        try:
+            self._reporting = Reporting(
+                *(self._directory.root, self.job_id, lambda: self.job_metrics, self._configuration),
+                queries="" if self._views is None else self._views.address,
+            )
+        except BaseException:
+            if self._views is not None:
+                self._views.close(JobStatus.FAILED.name, linger=False)
+            raise
         self._thread = threading.Thread(target=self._run, name="scurry-job", daemon=True)
+
+    def _view_keeper(self) -> ViewKeeper | None:
+        """What keeps the view of queryable states, if the configuration asks for one."""
+        settings = QuerySettings.of(self._configuration)
+        if settings is None:
+            return None
+        root = user_root(settings.directory)
+        keeper = ViewKeeper(root, self._spec, self.job_id, self._own_id, settings)
+        keeper.start()
+        return keeper
 
     def _prepare(self) -> str:
         """Take the checkpoint over, if the program may go on with it; the checkpoint's id."""
@@ -284,6 +304,8 @@ class SparkJob:
                 self._failure = found
                 return True
             self.progress.restarted(as_scurry_error(found))
+            if self._views is not None:
+                self._views.interrupted()
             self._stopping.wait(pause)
             return self._stopping.is_set()
 
@@ -294,6 +316,7 @@ class SparkJob:
         if not self._directory.fits(spec):
             rescale(self._session, self._directory, spec, self._payload(spec, []))
             self._teller.notes = self._directory.home.waiting
+        spec = replace(spec, view=self._begin_view())
         payload = self._payload(spec, route_values(spec.parallelism))
         given = (
             *(self._session, Job(spec, self._sinks), payload, self._directory),
@@ -301,14 +324,21 @@ class SparkJob:
         )
         attempt: Attempt | LiveAttempt
         if spec.engine == LIVE:
-            attempt = LiveAttempt(*given, self._configuration)
+            attempt = LiveAttempt(*given, self._configuration, self._views)
         else:
-            attempt = Attempt(*given)
+            attempt = Attempt(*given, self._views)
         try:
             attempt.run(self._trigger, self._stopping, self._teller.tell)
         except Outrun:
             return False
         return True
+
+    def _begin_view(self) -> str:
+        """The view of queryable states that slots are to feed in the next run, if any."""
+        if self._views is None:
+            return ""
+        last = self._directory.last_epoch()
+        return self._views.begin(-1 if last is None else last.batch, self._directory.home.feeds)
 
     def _payload(self, spec: JobSpec, routes: list[int]) -> JobPayload:
         directory = self._directory
@@ -352,4 +382,7 @@ class SparkJob:
                 self._failure = self._failure or failure
         self._claimed.give_back()
         self._ended.set()
+        if self._views is not None:
+            may_go_on = self._failure is not None and not self._claimed.temporary
+            self._views.close(self._state, linger=may_go_on)
         self._reporting.close(keep=not self._claimed.temporary)

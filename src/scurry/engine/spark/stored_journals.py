@@ -22,6 +22,7 @@ from scurry.checkpoint.at_rest import CheckpointAtRest
 from scurry.checkpoint.file_journal import FileJournal, StoredHead
 from scurry.checkpoint.layout import Home
 from scurry.checkpoint.log_files import LogFiles
+from scurry.checkpoint.written_state import ONLY, written_journal
 from scurry.common.errors import ConfigurationError
 from scurry.common.options.execution import LIVE
 from scurry.common.own_directories import process_directory
@@ -97,6 +98,8 @@ def stored_journals(
     if found.generation.engine == LIVE:
         journals = file_journals(found.files, found.epoch.journals)
         return {place: journal for place, journal in journals.items() if place.stage in stages}
+    if found.generation.written:
+        return {ONLY: written_journal(found.files)} if ONLY.stage in stages else {}
     parallelism = found.generation.parallelism
     own = query_session(session or obtain_session({}), parallelism)
     slots = slots_by_route(parallelism)

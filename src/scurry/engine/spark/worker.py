@@ -221,4 +221,4 @@ def _make_host(payload: JobPayload, stage: int, slot: int) -> SlotHost:
     store = job.state.slot_store(local, job.max_parallelism)
     if payload.begins_with_state:
         store.initial = InitialState(payload.home.initial_state_of(stage, slot)).fill
-    return SlotHost(job, stage, slot, store)
+    return SlotHost(job, stage, slot, store, payload.home.feeds)

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from scurry.common.errors import ProgramError, StateError
+from scurry.common.pickling import dumps_whole
 from scurry.common.values import Contents
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, NO_TIMESTAMP, Batch, Longs
 from scurry.runtime.columnar.exact import Array
@@ -20,8 +21,9 @@ from scurry.runtime.task_context import TaskContext
 from scurry.runtime.windowing.calls import call_for
 from scurry.runtime.windowing.contexts import OF_WINDOW, FiringContext
 from scurry.runtime.windowing.guard import WindowGuard
-from scurry.runtime.windowing.layouts import KINDS, window_layout
+from scurry.runtime.windowing.layouts import BESIDE, KINDS, window_layout
 from scurry.runtime.windowing.panes import Panes
+from scurry.state.feeds import WINDOWS, QueryableState
 from scurry.state.layout import StateLayout
 from scurry.state.slot_store import SlotStore
 from scurry.state.tables.key_scope import NO_KEY, KeyScope
@@ -56,6 +58,7 @@ class WindowingOperator(Operator, ABC):
         super().open(context)
         spec, windowing = self.spec, self._windowing
         self._refuse_other_state(store_of(context))
+        self._declare(store_of(context))
         #: what to name if something fails: an element, or a window
         self._working: object = None
         self._clock = Clock()
@@ -84,6 +87,23 @@ class WindowingOperator(Operator, ABC):
                 function.open(states)
         except Exception as failure:
             raise self.failed(failure) from failure
+
+    def _declare(self, store: SlotStore) -> None:
+        """Let what windows hold be queried, if the program says so."""
+        spec, windowing = self.spec, self._windowing
+        if windowing.queryable_name is None or store.feed is None:
+            return
+        function = windowing.incremental
+        beside = BESIDE.get(self.content_table, ())
+        state = QueryableState(
+            *(windowing.queryable_name, spec.uid, spec.name),
+            tuple(f"{spec.uid}\x1f{table}" for table in (self.content_table, *beside)),
+            kind=WINDOWS,
+            program=b"" if function is None else dumps_whole(function),
+            layout=self.state_layout(windowing),
+            parallelism=spec.parallelism,
+        )
+        store.feed.declare(state)
 
     def _refuse_other_state(self, store: SlotStore) -> None:
         """Raise :class:`StateError` if another kind of window operator has stored windows under

@@ -12,8 +12,9 @@ from scurry.functions.aggregations import FieldAggregation
 from scurry.functions.transforms import AggregateFunction
 from scurry.functions.window_aggregates import Aggregates
 from scurry.runtime.windowing.contents import ELEMENTS, VALUES
+from scurry.runtime.windowing.merging import MERGING_WINDOWS
 from scurry.runtime.windowing.run_slices import SLICED_RUNS
-from scurry.runtime.windowing.session_table import SESSION_SPANS, SESSION_VALUES
+from scurry.runtime.windowing.session_table import SESSION_ELEMENTS, SESSION_SPANS, SESSION_VALUES
 from scurry.runtime.windowing.slices import (
     SESSION_COLUMNS,
     SLICED_COLUMNS,
@@ -39,6 +40,12 @@ KINDS = {
     SESSION_SPANS: "sessions with their elements",
     SESSION_VALUES: "sessions with a value each",
     SESSION_COLUMNS: "sessions in columns",
+}
+#: Further tables that are needed to read what lies in one of them.
+BESIDE = {
+    ELEMENTS: (MERGING_WINDOWS,),
+    VALUES: (MERGING_WINDOWS,),
+    SESSION_SPANS: (SESSION_ELEMENTS,),
 }
 BY_WINDOW = (KINDS[ELEMENTS], KINDS[VALUES])
 SLICES = tuple(KINDS[t] for t in (SLICED_ELEMENTS, SLICED_VALUES, SLICED_RUNS, SLICED_COLUMNS))

@@ -38,6 +38,10 @@ class SchemaRow(msgspec.Struct, array_like=True):
     #: whether the state has a time to live, and when records without a time count as written
     ttl: bool = False
     since: int | None = None
+    #: the time to live in milliseconds, and whether event time is its clock; versions that did not
+    #: write it down have left 0
+    lifetime: int = 0
+    event_time: bool = False
 
 
 _rows = msgspec.msgpack.Decoder(SchemaRow)
@@ -63,12 +67,14 @@ class SchemaTable:
         schema = descriptor_schema(descriptor)
         kind = type(descriptor).__name__.removesuffix("Descriptor")
         ttl = descriptor.ttl_config is not None and descriptor.ttl_config.is_enabled()
+        life = _life(descriptor) if ttl else (0, False)
         stored = self._stored(name)
         older: dict[int, OldVersion] = {}
         if stored is None or next(iter(self._store.scan(name)), None) is None:
-            row = SchemaRow(kind, [schema], ttl)
+            row = SchemaRow(kind, [schema], ttl, None, *life)
         else:
-            row = SchemaRow(kind, list(stored.versions), ttl, stored.since if stored.ttl else None)
+            since = stored.since if stored.ttl else None
+            row = SchemaRow(kind, list(stored.versions), ttl, since, *life)
             older = _older(name, stored, kind, schema, descriptor)
             if not _same(row.versions[-1], schema):
                 row.versions.append(schema)
@@ -86,6 +92,11 @@ class SchemaTable:
     def kind_of(self, name: str) -> str:
         """What kind of state is open under ``name``, empty if none is."""
         return self._rows[name].kind if name in self._rows else ""
+
+    def encoded(self, name: str) -> bytes:
+        """What is written down about the state that is open under ``name``, see
+        :data:`decode_row`."""
+        return _encode(self._rows[name])
 
     def drop(self, names: Iterable[str]) -> None:
         """Forget the schemas of states that were dropped."""
@@ -167,7 +178,8 @@ def merge_schemas(
                 renumbering.setdefault(slot, {})[name.decode()] = numbers
         times = [row.since for row in found.values() if row.since is not None]
         since = max(times, default=None)
-        rows[name] = _encode(SchemaRow(merged.kind, versions, merged.ttl, since))
+        row = msgspec.structs.replace(merged, versions=versions, since=since)
+        rows[name] = _encode(row)
     return rows, renumbering
 
 
@@ -197,6 +209,13 @@ def descriptor_schema(descriptor: StateDescriptor) -> Schema:
     if isinstance(descriptor, MapStateDescriptor):
         return {"map": [schema_of(descriptor.key_type_info), values]}
     return {"set": values} if isinstance(descriptor, SetStateDescriptor) else values
+
+
+def _life(descriptor: StateDescriptor) -> tuple[int, bool]:
+    """How long entries live, in milliseconds, and whether event time is the clock."""
+    config = descriptor.ttl_config
+    assert config is not None
+    return config.get_ttl().to_milliseconds(), config.by_event_time
 
 
 def _value_schema(kind: str, schema: Schema) -> Schema:

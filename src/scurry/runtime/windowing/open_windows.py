@@ -7,7 +7,7 @@ store in memory, and the operators' own classes read them there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from math import gcd
 from typing import Any, NamedTuple
 
@@ -45,7 +45,7 @@ from scurry.state.layout import StateLayout
 from scurry.state.local.memory import MemoryStore
 from scurry.state.local.store import Commit
 from scurry.state.slot_store import SlotStore
-from scurry.state.stored_tables import StoredJournal
+from scurry.state.stored_tables import Records, StoredJournal
 from scurry.state.tables.list_table import ListTable
 from scurry.state.tables.table import MISSING, prefix_of, unpack_record
 from scurry.windowing.evictors import TimestampedValue
@@ -62,17 +62,33 @@ class WindowRow(NamedTuple):
 class SlotWindows:
     """The windows of one operator in one slot."""
 
-    def __init__(self, uid: str, layout: StateLayout, journal: StoredJournal, groups: int) -> None:
+    def __init__(
+        self,
+        uid: str,
+        layout: StateLayout,
+        tables: Mapping[str, Records],
+        groups: int,
+        watermark: int = MIN_WATERMARK,
+    ) -> None:
+        """``tables`` are those of the operator, ``watermark`` is how far event time had come."""
         self.uid = uid
+        self.watermark = watermark
         self._layout = layout
-        self._journal = journal
         self._groups = groups
-        wanted = [self.name(table) for table in (*KINDS, SESSION_ELEMENTS, MERGING_WINDOWS)]
-        tables = journal.tables(wanted)
         local = MemoryStore()
         changes = [(name, list(held), list(held.values())) for name, held in tables.items()]
         local.apply(Commit(None, b"read", changes))
         self.store = SlotStore(local, groups)
+
+    @classmethod
+    def stored(
+        cls, uid: str, layout: StateLayout, journal: StoredJournal, groups: int
+    ) -> SlotWindows:
+        """What a journal has of them."""
+        wanted = [f"{uid}\x1f{table}" for table in (*KINDS, SESSION_ELEMENTS, MERGING_WINDOWS)]
+        kept = decode_report(journal.head.notes)["gates"].get(uid)
+        reached = MIN_WATERMARK if kept is None else int(kept[0])
+        return cls(uid, layout, journal.tables(wanted), groups, reached)
 
     def name(self, table: str) -> str:
         """The name of a table of the operator."""
@@ -85,12 +101,6 @@ class SlotWindows:
     def address(self, row: WindowRow) -> bytes:
         """Where a row stands among all: by key, then by window."""
         return prefix_of(WindowKey(row.key, row.window), self._groups)
-
-    @property
-    def watermark(self) -> int:
-        """How far event time had come."""
-        kept = decode_report(self._journal.head.notes)["gates"].get(self.uid)
-        return MIN_WATERMARK if kept is None else int(kept[0])
 
 
 def elements_by_window(slot: SlotWindows) -> Iterator[WindowRow]:
