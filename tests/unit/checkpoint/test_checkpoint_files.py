@@ -158,7 +158,7 @@ def test_a_lost_epoch(tmp_path: Path) -> None:
     directory.prepare(job())
     (tmp_path / "spark" / "commits").mkdir(parents=True)
     (tmp_path / "spark" / "commits" / "7").touch()
-    with pytest.raises(StateError, match=r"committed micro-batch 7, but 7\.json is missing"):
+    with pytest.raises(StateError, match=r"micro-batch 7 was committed, but 7\.json is missing"):
         directory.last_epoch()
 
 

@@ -135,7 +135,7 @@ def test_explain_draws_stages_and_uids() -> None:
     assert env.explain() == "\n".join(
         [
             "Job 'Scurry job': 1 source, 1 stage, parallelism 2, 128 key groups; "
-            "output: exactly-once",
+            "micro-batch engine; output: exactly-once",
             "Source: Collection Source  (uid numbers; ingress; on rows; parallelism 1)",
             "   +- PROCESS  (uid split; ingress; on rows; parallelism 1)",
             "      += hash => KEYED PROCESS  (uid echo; stage 1; on rows; parallelism 2)",
