@@ -24,7 +24,8 @@ OPERATING = Path(__file__).parents[2] / "docs" / "howto" / "operating.md"
 #: Fields that say what a snapshot is of, and those that hold other fields.
 NO_METRICS = {
     "slot", "stage", "uid", "name", "kind", "user", "slots", "job_id", "state", "started", "taken",
-    "parallelism", "last_failure", "checkpoint_parts", "phases", "waiting", "tasks", "operators",
+    "parallelism", "engine", "last_failure", "checkpoint_parts", "phases", "waiting", "tasks",
+    "operators",
 }  # fmt: skip
 
 

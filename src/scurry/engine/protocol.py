@@ -43,10 +43,11 @@ An engine calls :meth:`CommitProtocol.start` once, then for each micro-batch
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from scurry.checkpoint.epochs import Epoch
 from scurry.checkpoint.ledger import Ledger, Pledge
 from scurry.common.fault_points import fault_point
 from scurry.engine.histories import start_sinks
@@ -175,18 +176,11 @@ class CommitProtocol:
             self._views.offer(batch, self.planner.now, received.feeds, told)
         fault_point("before-sinks")
         self._pledge(batch, received.messages)
-        for uid, sink in self._sinks.items():
-            self._lease.check()
-            sink.commit(batch, received.messages[uid])
-            self.watch.lap(f"commit {uid}", "commit")
-            fault_point("between-sinks")
-        fault_point("after-sinks")
+        self._commit_sinks(batch, received.messages)
         self.planner.take_wishes(received.reports)
         self.planner.take_inventory(received.reports)
         self._lease.check()
-        self._ledger.write_epoch(self.planner.epoch(batch))
-        fault_point("after-epoch")
-        self.watch.lap("epoch")
+        self._write_epoch(self.planner.epoch(batch))
         phases = self.watch.take()
         took = sum(phases.get(phase, 0.0) for phase in ("execute", "commit", "epoch"))
         self._progress.take(batch, received.reports, took, phases)
@@ -196,6 +190,20 @@ class CommitProtocol:
         self._progress.gauges.update(self.planner.gauges())
         self.finished = batch
         self._pledged = {}
+
+    def _commit_sinks(self, batch: int, messages: Mapping[str, list[Any]]) -> None:
+        """Have each sink commit what its writers have prepared."""
+        for uid, sink in self._sinks.items():
+            self._lease.check()
+            sink.commit(batch, messages.get(uid, []))
+            self.watch.lap(f"commit {uid}", "commit")
+            fault_point("between-sinks")
+        fault_point("after-sinks")
+
+    def _write_epoch(self, epoch: Epoch) -> None:
+        self._ledger.write_epoch(epoch)
+        fault_point("after-epoch")
+        self.watch.lap("epoch")
 
     def _pledge(self, batch: int, messages: dict[str, list[Any]]) -> None:
         """Make durable what sinks are going to commit, where they ask for that. What was promised

@@ -143,24 +143,15 @@ class RoundProtocol(CommitProtocol):
         if prepared:
             self._ledger.write_promises(batch, prepared)
         fault_point("before-epoch")
-        self._ledger.write_epoch(epoch)
-        self.watch.lap("epoch")
-        fault_point("after-epoch")
+        self._write_epoch(epoch)
         if self._views is not None:
             self._views.commit()
-        self._commit_sinks(batch, prepared)
+        messages = {uid: [pickle.loads(each) for each in held] for uid, held in prepared.items()}
+        self._commit_sinks(batch, messages)
         self._ledger.drop_promises(batch)
         self.planner.committed(epoch.positions)
         self._tell(batch, reports)
         self.finished = batch
-
-    def _commit_sinks(self, batch: int, prepared: Promises) -> None:
-        for uid, sink in self._sinks.items():
-            self._lease.check()
-            sink.commit(batch, [pickle.loads(message) for message in prepared.get(uid, [])])
-            self.watch.lap(f"commit {uid}", "commit")
-            fault_point("between-sinks")
-        fault_point("after-sinks")
 
     def _told(
         self, envelopes: Iterable[Envelope], epoch: Epoch
