@@ -99,14 +99,20 @@ class FileJournal(Journal):
         pass
 
     def drop_before(self, seq: int) -> None:
-        try:
-            names = os.listdir(self._place)
-        except FileNotFoundError:
-            return
-        for name in names:
-            # a file system may have names of its own there
-            if name[0].isdigit() and int(name.partition("-")[0]) < seq:
-                (self._place / name).unlink(missing_ok=True)
+        drop_entries(self._place, seq)
 
     def _path(self, seq: int, token: str) -> Path:
         return self._place / f"{seq:012d}-{token}"
+
+
+def drop_entries(place: Path, seq: int) -> None:
+    """Delete the files of entries before ``seq``, whose names begin with their numbers, from the
+    directory ``place``, which need not exist."""
+    try:
+        names = os.listdir(place)
+    except FileNotFoundError:
+        return
+    for name in names:
+        # a file system may have names of its own there
+        if name[0].isdigit() and int(name.partition("-")[0]) < seq:
+            (place / name).unlink(missing_ok=True)

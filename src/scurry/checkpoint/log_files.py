@@ -9,7 +9,6 @@ another.
 
 from __future__ import annotations
 
-import os
 import uuid
 import zlib
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from scurry.checkpoint.file_journal import drop_entries
 from scurry.common.advice import WAYS_OUT
 from scurry.common.errors import StateError
 
@@ -71,11 +71,4 @@ class LogFiles:
 
     def drop_before(self, seq: int) -> None:
         """Delete the files of entries before ``seq``."""
-        try:
-            names = os.listdir(self._place)
-        except FileNotFoundError:
-            return
-        for name in names:
-            # a file system may have names of its own there
-            if name[0].isdigit() and int(name.partition("-")[0]) < seq:
-                (self._place / name).unlink(missing_ok=True)
+        drop_entries(self._place, seq)
