@@ -109,9 +109,10 @@ def run(
     batches: int | None = None,
     records: int = 25,
     runs_above: int = RUNS_ABOVE,
+    groups: int = 128,
 ) -> list[int]:
     """Run the job, to its end or for so many micro-batches at least; the numbers of these."""
-    env = environment(root / "ck", records, parallelism)
+    env = environment(root / "ck", records, parallelism).set_max_parallelism(groups)
     env.get_configuration().set_integer("scurry.state.runs-above", runs_above)
     env.get_configuration().set_integer("scurry.state.files-above", 700)
     add_job(env, Numbered(root / "out"))
@@ -135,8 +136,8 @@ def results(root: Path) -> Counter[tuple[Any, ...]]:
 def test_two_slots_become_three_and_then_one(tmp_path: Path, runs_above: int) -> None:
     (tmp_path / "out").mkdir()
     runs = [
-        run(tmp_path, parallelism, batches, runs_above=runs_above)
-        for parallelism, batches in ((2, 2), (3, 2), (1, None))
+        run(tmp_path, parallelism, batches, runs_above=runs_above, groups=groups)
+        for parallelism, batches, groups in ((2, 2, 128), (3, 2, 7), (1, None, 300))
     ]
     assert any(tmp_path.glob("ck/generation-3/runs/*/*.keys")) == (runs_above == 0)
     assert any(tmp_path.glob("ck/generation-3/log/*/*"))

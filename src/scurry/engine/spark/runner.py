@@ -187,7 +187,7 @@ class SparkJob:
 
     def _prepare(self) -> str:
         """Take the checkpoint over, if the program may go on with it; the checkpoint's id."""
-        self._directory.check(self._spec)
+        self._directory.check()
         standing = self._directory.standing()
         if standing is not None:
             self._spec = claim_state(self._program, standing, *self._may_drop)
