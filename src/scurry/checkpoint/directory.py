@@ -92,6 +92,7 @@ class JobDirectory:
             self._own()
             lease = claim(NumberedDirectory(self.layout.leases), place, job, duration, above)
         self._driver = lease.epoch
+        self._source, self._taken_over = None, False
         self._read()
         return lease
 
