@@ -41,14 +41,16 @@ def main(events: int, parallelism: int, engine: str) -> None:
         path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
         with subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": path}) as process:
             samples = _sampled(process)
-    if process.returncode:
-        sys.exit(process.returncode)
+        if process.returncode:
+            sys.exit(process.returncode)
+        if engine == "spark" and (read := int(Path(work, "read").read_text())) != events:
+            sys.exit(f"The job has read {read:,} events of {events:,}.")
     parts = _parts(samples)
     print(
         f"{events:,} events, {engine}, {samples[-1][0]:.0f} s, {machine()}: MB at most, by tenths"
     )
     for name in (MAIN, JVM, WORKERS):
-        print(f"  {name:<8}", *(f"{part[name]:>6}" for part in parts))
+        print(f"  {name:<8}", *(f"{part.get(name, '-'):>6}" for part in parts))
     OUT.mkdir(parents=True, exist_ok=True)
     found = {"events": events, "seconds": samples[-1][0], "parts": parts}
     Path(OUT / "patterns_memory.json").write_text(json.dumps(found, indent=1))

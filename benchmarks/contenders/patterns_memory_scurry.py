@@ -41,7 +41,9 @@ def main() -> None:
     if options.engine == "local":
         run_local(env, cuts=_ROWS_A_BATCH)
     else:
-        env.execute()
+        counts = env.execute().get_all_accumulator_results()
+        read = sum(n for name, n in counts.items() if name.startswith("read:"))
+        (options.work / "read").write_text(str(read))
 
 
 if __name__ == "__main__":
