@@ -3,8 +3,9 @@ takes from the start of a new process until a job that starts from one has its f
 
 The same program runs with Scurry and with PyFlink (RocksDB, checkpoints every second): random bytes
 for each key, which go on being replaced while the savepoint is taken. Scurry takes one in the file
-system of its checkpoint and one in another file system, in memory. *Silence* is the longest time
-without a thousand further events, in the five seconds before the request and from the request until
+system of its checkpoint and one in another file system, in memory; Flink takes one of each of its
+formats, in the file system of its checkpoints. *Silence* is the longest time
+without a hundred further events, in the five seconds before the request and from the request until
 the savepoint is there.
 """
 
@@ -58,9 +59,9 @@ def measure(package: str, interpreter: str, keys: int, size: int) -> list[dict[s
     work = Path(tempfile.mkdtemp(prefix="savepoints-", dir=OUT))
     other = Path(tempfile.mkdtemp(prefix="savepoints-", dir=_MEMORY))
     try:
-        targets = {f"{work}/savepoints": "same file system"}
+        targets = {f"{work}/canonical": "canonical format", f"{work}/native": "native format"}
         if package == "scurry":
-            targets[str(other)] = "another file system"
+            targets = {f"{work}/own": "same file system", str(other): "another file system"}
         shape = ["--keys", str(keys), "--value-bytes", str(size)]
         fill = [package, "--work", str(work / "first"), *shape, "--targets"]
         urls = [target if package == "scurry" else f"file://{target}" for target in targets]
@@ -104,8 +105,8 @@ def _lines(rows: list[dict[str, Any]]) -> list[list[str]]:
 
 
 @click.command(help=__doc__.split("\n\n")[0])
-@click.option("--keys", default=1_000_000, show_default=True)
-@click.option("--value-bytes", default=1000, show_default=True)
+@click.option("--keys", default=100_000, show_default=True)
+@click.option("--value-bytes", default=10_000, show_default=True)
 @click.option("--contender", "only", multiple=True, type=click.Choice(["scurry", "pyflink"]))
 def main(keys: int, value_bytes: int, only: tuple[str, ...]) -> None:
     """Measure, print and save."""
@@ -115,7 +116,7 @@ def main(keys: int, value_bytes: int, only: tuple[str, ...]) -> None:
         if interpreter and (not only or package in only):
             rows += measure(package, interpreter, keys, value_bytes)
     table = Table(title=f"Savepoints of {keys:,} keys of {value_bytes} bytes, {machine()}")
-    heads = ("contender", "into", "MB", "seconds", "silence before", "silence", "start s")
+    heads = ("contender", "kind", "MB", "seconds", "silence before", "silence", "start s")
     for head in heads:
         table.add_column(head, justify="left" if head in heads[:2] else "right")
     for line in _lines(rows):

@@ -217,3 +217,17 @@ def test_a_running_job_is_given_another_parallelism(tmp_path: Path) -> None:
     assert results(tmp_path) == expected()
     again = CliRunner().invoke(main, ["rescale", str(tmp_path / "ck"), "2"])
     assert (again.exit_code, "is not running" in again.stderr) == (1, True)
+
+
+def test_a_live_job_is_given_another_parallelism(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    env = environment(tmp_path / "ck", 10, 1)
+    env.get_configuration().set_string("execution.engine", "live")
+    env.get_configuration().set_string("execution.checkpointing.interval", "50 ms")
+    add_job(env, Numbered(tmp_path / "out"))
+    env.on_progress(lambda progress: time.sleep(0.1))
+    client = env.execute_async()
+    told = client.rescale(2).result()
+    client.get_job_execution_result().result()
+    assert re.fullmatch(r"parallelism 2, downtime [\d.]+ s", told)
+    assert results(tmp_path) == expected()
