@@ -62,10 +62,6 @@ def declare(
         )
 
 
-#: What is said when a contender has warmed up.
-WARM = "warm"
-
-
 def warm_up(tables: Any) -> None:
     """Run a job of one row, so that starting the session, or the cluster within this process, is
     not counted against the first query: for every contender alike."""
@@ -73,7 +69,6 @@ def warm_up(tables: Any) -> None:
         "CREATE TABLE into_warm WITH ('connector' = 'blackhole') "
         "AS SELECT * FROM (VALUES (1)) AS t (x)"
     ).wait()
-    print(WARM, flush=True)
 
 
 def run(tables: Any, texts: dict[str, str]) -> None:

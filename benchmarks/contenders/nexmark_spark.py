@@ -56,7 +56,6 @@ def main() -> None:
     spark = _spark.session(options.parallelism, spark_sql_session_timeZone="UTC")
     spark.udf.register("count_char", _nexmark.count_char, LongType())
     declare(spark, options)
-    print(_nexmark.WARM, flush=True)
     for name, text in json.loads(options.queries.read_text()).items():
         began = time.time()
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
@@ -13,13 +12,11 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import click
-import psutil
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks._memory import MemoryWatch
 from benchmarks._results import DATA, OUT, ROOT, machine
-from benchmarks.contenders._nexmark import WARM
 from benchmarks.nexmark import BY_THE_CLOCK, in_spark, queries
 from benchmarks.nexmark.check import differences
 from benchmarks.nexmark.files import written
@@ -41,8 +38,8 @@ CONTENDERS: dict[str, Contender] = {
     "spark": ("nexmark_spark", (), "parquet", ""),
 }
 Seconds = dict[str, float | str]
-#: The name under which the processor time of a query stands beside its seconds.
-CPU = "cpu {}"
+#: The name under which the command of a run stands beside the seconds of its queries.
+COMMAND = "command"
 
 
 @click.command(help=__doc__)
@@ -70,15 +67,12 @@ def main(
         for name in CONTENDERS
         if not who or name in who
     }
+    for seconds in found.values():
+        seconds[COMMAND] = " ".join(["python -m benchmarks.nexmark", *sys.argv[1:]])
     known = _with_earlier(events, found)
     listed = {name: text for name, text in queries().items() if name in known["scurry"]}
     title = f"NEXMark, {events:,} events, {machine()}"
     show_times(f"{title}: seconds", listed, known)
-    spent = {
-        name: {query: times.get(CPU.format(query), "") for query in listed if _ran(query, times)}
-        for name, times in known.items()
-    }
-    show_times(f"{title}: seconds of processors", listed, spent)
     Console().print(f"by the clock, not compared: {', '.join(sorted(BY_THE_CLOCK))}")
     sys.exit(1 if wrong else 0)
 
@@ -114,7 +108,6 @@ def run_contender(
     command += ["--work", str(work), "--queries", str(work / "queries.json"), *options, *more]
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     found: Seconds = {}
-    before = 0.0
     try:
         with subprocess.Popen(
             command,
@@ -129,31 +122,15 @@ def run_contender(
                 for line in process.stdout:
                     if line.startswith("{"):
                         said = json.loads(line)
-                        query, spent = said["query"], cpu_seconds(process.pid)
+                        query = said["query"]
                         found[query] = said.get("seconds", said.get("failed", "?"))
-                        found[CPU.format(query)] = round(spent - before, 2)
-                        before = spent
-                        used = found[CPU.format(query)]
-                        print(f"  {name:<14} {query:<4} {found[query]} cpu {used}", flush=True)
-                    elif line.startswith(WARM):
-                        before = cpu_seconds(process.pid)
+                        print(f"  {name:<14} {query:<4} {found[query]}", flush=True)
             print(f"  {name:<14} at most {watch.peak_mb():,} MB", flush=True)
         if process.returncode:
             print("\n".join((work / "log").read_text().splitlines()[-12:]), file=sys.stderr)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return found
-
-
-def cpu_seconds(pid: int) -> float:
-    """The processor time that a process and all below it have taken."""
-    total = 0.0
-    with contextlib.suppress(psutil.Error):
-        root = psutil.Process(pid)
-        for one in (root, *root.children(recursive=True)):
-            with contextlib.suppress(psutil.Error):
-                total += sum(one.cpu_times()[:4])
-    return total
 
 
 def show_times(title: str, texts: dict[str, str], found: dict[str, Seconds]) -> None:

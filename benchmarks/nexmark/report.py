@@ -28,7 +28,8 @@ def render(events: int, found: dict[str, dict[str, Any]]) -> str:
     """The times as Markdown: a line for each query, and one for the sums."""
     others = [name for name in found if name != "scurry"]
     heads = ["query", "scurry", *others, *(f"Scurry is, of {name}" for name in others)]
-    lines = ["", f"`python -m benchmarks.nexmark --events {events}`, {machine()}, seconds", ""]
+    ways = dict.fromkeys(found[one]["command"] for one in ("scurry", *others))
+    lines = ["", *(f"`{way}`, {machine()}, {events:,} events, seconds" for way in ways), ""]
     lines += [_line(heads), _line(["---"] + ["---:"] * (len(heads) - 1))]
     ran = [name for name in queries() if isinstance(found["scurry"].get(name), float)]
     for name in ran:

@@ -65,10 +65,10 @@ def _not_own(path: Path, why: str, otherwise: str) -> StateError:
 
 
 def process_directory(kind: str) -> Path:
-    """A new directory of this process for things of that kind, with a path short enough for
+    """A new directory of this process for things of that kind, with a path that is fit for
     sockets. Those that processes have left which are gone are removed."""
     root = user_root()
-    if len(os.fsencode(root / kind)) > _LONGEST:
+    if len(os.fsencode(root / kind)) > _LONGEST or not fit_for_sockets(str(root)):
         root = user_root("/tmp")
     otherwise = "Remove it, or set TMPDIR to a directory of your own."
     own_directory(root, otherwise)
@@ -80,6 +80,12 @@ def process_directory(kind: str) -> Path:
         if pid.isdigit() and not is_alive(int(pid)):
             shutil.rmtree(left, ignore_errors=True)
     return Path(tempfile.mkdtemp(prefix=f"{host}-{os.getpid()}-", dir=root / kind))
+
+
+def fit_for_sockets(directory: str) -> bool:
+    """Whether Spark's workers find sockets in ``directory``: PySpark puts the path of the
+    socket on which it offers state into small letters before it connects to it."""
+    return directory == directory.lower()
 
 
 def is_alive(pid: int) -> bool:

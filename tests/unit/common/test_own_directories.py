@@ -69,3 +69,11 @@ def test_what_processes_have_left_is_removed_by_the_next(monkeypatch: pytest.Mon
         assert [path.exists() for path in (mine, killed, next_one)] == [True, False, True]
         assert another.exists(), "of a process on another host nobody here can tell"
         assert {mode(path) for path in (mine, next_one, mine.parent)} == {0o700}
+
+
+def test_no_socket_lies_below_capital_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    with tempfile.TemporaryDirectory(prefix="S", dir="/tmp") as place:
+        monkeypatch.setattr(tempfile, "tempdir", place)
+        made = process_directory("sockets")
+        assert str(made) == str(made).lower(), "PySpark looks there in small letters only"
+        made.rmdir()

@@ -40,6 +40,7 @@ _NEEDED = (
     "pyspark.sql.streaming.stateful_processor_api_client",
     "pyspark.sql.pandas.serializers",
     STATE_VARIABLES,
+    "scurry.engine.spark.attempt",
     "scurry.engine.spark.slot_task",
     "scurry.engine.spark.stage_host",
     "scurry.runtime.keyed",

@@ -16,7 +16,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from scurry.common.errors import ConfigurationError, JobError, cause_to_show
-from scurry.common.own_directories import process_directory
+from scurry.common.own_directories import fit_for_sockets, process_directory
 from scurry.engine.spark.class_archive import java_options
 from scurry.engine.spark.early_workers import start_workers
 from scurry.engine.spark.failures import first_line
@@ -35,6 +35,8 @@ _NOISE = (
     "WARN Utils: Set SPARK_LOCAL_IP",
     "WARN NativeCodeLoader",
 )
+#: Where the sockets are on which the JVM and Python workers talk to each other.
+_SOCKETS = "spark.python.unix.domain.socket.dir"
 _OWN_DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -118,13 +120,14 @@ def obtain_session(settings: Mapping[str, str]) -> SparkSession:
     if active is not None:
         return active
     wanted = {**_OWN_DEFAULTS, **settings}
+    _check_sockets(settings.get(_SOCKETS, ""))
     # Operators run in Python workers: a JVM that compiles quickly beats one that compiles well.
     options = ["-XX:TieredStopAtLevel=1", "-XX:+UseParallelGC", *java_options()]
     wanted.setdefault("spark.driver.extraJavaOptions", " ".join(options))
     wanted.setdefault("spark.master", f"local[{os.cpu_count() or 1}]")
     wanted.setdefault("spark.app.name", "scurry")
     if wanted["spark.master"].startswith("local["):
-        wanted.setdefault("spark.python.unix.domain.socket.dir", _made_for_now("sockets"))
+        wanted.setdefault(_SOCKETS, _made_for_now("sockets"))
     if not wanted["spark.master"].startswith("local["):
         for name in ("spark.driver.host", "spark.driver.bindAddress"):
             if name not in settings:
@@ -153,6 +156,15 @@ def obtain_session(settings: Mapping[str, str]) -> SparkSession:
     if wanted["spark.master"].startswith("local["):
         start_workers(query_session(session, 1))
     return session
+
+
+def _check_sockets(directory: str) -> None:
+    if not fit_for_sockets(directory):
+        raise ConfigurationError(
+            f"{_SOCKETS} is {directory!r}, which has capital letters. PySpark looks for the "
+            "sockets of state under the same path in small letters, and would not find them: name "
+            "a directory whose whole path is in small letters."
+        )
 
 
 def _choose_python(local: bool) -> None:

@@ -18,7 +18,9 @@ Spark asks for state variables (:mod:`scurry.engine.spark.state_variables`).
 from __future__ import annotations
 
 import fcntl
+import gc
 import hashlib
+import importlib
 import os
 import select
 import shutil
@@ -50,6 +52,37 @@ _PATIENCE = 5.0
 _ATTEMPTS = 10
 #: What the process of a slot does, and how garbage is collected there after each task.
 Duties = tuple[SlotWork, Callable[[], object]]
+#: What the nursery imports when it has nothing else to do: the connectors and operators of SQL, in
+#: the order in which a job comes to need them.
+SOON_NEEDED = (
+    "pyarrow.compute",
+    "pyarrow.csv",
+    "scurry.connectors.tables.file_rows",
+    "scurry.connectors.tables.driver_rows",
+    "scurry.connectors.row_formats.csv",
+    "scurry.connectors.row_formats.json",
+    "scurry.connectors.relation",
+    "scurry.functions.aggregate_calls",
+    "scurry.functions.not_null",
+    *(
+        f"scurry.runtime.relational.{name}"
+        for name in (
+            "calc",
+            "watermarks",
+            "group_aggregate",
+            "join",
+            "best_rows",
+            "window_table",
+            "window_aggregate",
+            "window_join",
+            "local_aggregate",
+            "time_interval_join",
+            "correlate",
+            "rank",
+            "over_aggregate",
+        )
+    ),
+)
 #: With this signal a thread interrupts the task of the main thread.
 _INTERRUPT = signal.SIGUSR2
 
@@ -170,12 +203,24 @@ class _Nursery:
         signal.signal(signal.SIGHUP, _end)
         self._listener.settimeout(1.0)
         try:
+            self._prepare()
             while self._wanted():
                 with suppress(TimeoutError, OSError):
                     self._answer(self._listener.accept()[0])
         finally:
             shutil.rmtree(self._directory, ignore_errors=True)
             os._exit(0)
+
+    def _prepare(self) -> None:
+        """Import what slots of SQL jobs need, for as long as nobody asks for a process: what has
+        been imported here, no process that is forked later imports again."""
+        for name in SOON_NEEDED:
+            if select.select([self._listener], [], [], 0)[0]:
+                with suppress(OSError):
+                    self._answer(self._listener.accept()[0])
+            with suppress(ImportError):
+                importlib.import_module(name)
+        gc.freeze()
 
     def _answer(self, asking: socket.socket) -> None:
         with asking:
