@@ -179,6 +179,8 @@ class RoundProtocol(CommitProtocol):
         messages = {uid: [pickle.loads(each) for each in held] for uid, held in prepared.items()}
         self._commit_sinks(batch, messages)
         self._ledger.drop_promises(batch)
+        # a source may delete what is behind its position: not what another driver reads again
+        self._lease.check()
 
     def conclude(self, ending: Ending) -> None:
         """The last part of :meth:`finish`: sources and progress learn of what is committed."""

@@ -221,6 +221,7 @@ class Conductor:
             return
         mark = self._checkpoint is None and self._wants_mark(now)
         if not mark and (self._stopping.is_set() or self._is_ending_with_savepoint()):
+            self._next_look = now + _IDLE_SECONDS
             return
         if self._savepoints.draining:
             planner.drain()
