@@ -6,6 +6,9 @@ every second; buffers and bundles are as small as their time limits of a millise
 
 from __future__ import annotations
 
+import os
+import sys
+import sysconfig
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -102,10 +105,16 @@ def shaped(events: DataStream, shape: str) -> DataStream:
 
 def main() -> None:
     """Run until the time is over."""
+    # the interpreter inside the JVM, which thread mode uses, does not look there by itself
+    path = [*os.environ.get("PYTHONPATH", "").split(os.pathsep), sysconfig.get_path("purelib")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(path)
     given = options().parse_args()
     configuration = Configuration()
     wanted = {
         "python.execution-mode": "thread",
+        # thread mode looks for the interpreter's library with what is called `python` otherwise
+        "python.executable": sys.executable,
+        "python.client.executable": sys.executable,
         "python.fn-execution.bundle.time": "1",
         "state.backend.type": "rocksdb",
         "execution.buffer-timeout.interval": "1 ms",

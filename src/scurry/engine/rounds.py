@@ -31,13 +31,16 @@ step  what happens                          what a crash right after it leads to
 
 An engine calls :meth:`RoundProtocol.start` once, then :meth:`RoundProtocol.plan_round` for each
 round, :meth:`RoundProtocol.mark` after planning one that is to be the last of its micro-batch, and
-:meth:`RoundProtocol.finish` when all tasks have told what they have to tell of that one.
+:meth:`RoundProtocol.finish` when all tasks have told what they have to tell of that one. Or it
+calls the three parts of ``finish`` by themselves, the middle one in another thread, so that rounds
+go on while disks and sinks take their time.
 """
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -58,6 +61,18 @@ from scurry.runtime.envelope import CELLS, COMMIT, FEED, OPERATORS, REPORT, Enve
 from scurry.runtime.ingress import TaskPlan
 from scurry.runtime.report import decode_operators, decode_report
 from scurry.state.feeds import Feed, decode_feed
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What tasks have told of a micro-batch that has to be committed."""
+
+    epoch: Epoch
+    #: what sinks have prepared
+    prepared: Promises
+    reports: list[dict[str, Any]]
+    #: what slots tell of queryable states
+    feeds: list[Feed]
 
 
 class RoundProtocol(CommitProtocol):
@@ -128,6 +143,14 @@ class RoundProtocol(CommitProtocol):
     ) -> None:
         """All tasks are done with the marked round of micro-batch ``batch``: ``envelopes`` are what
         they tell the driver, ``journals`` the journals of all slots."""
+        ending = self.gather(batch, envelopes, journals)
+        self.commit(ending)
+        self.conclude(ending)
+
+    def gather(
+        self, batch: int, envelopes: Iterable[Envelope], journals: Mapping[str, StoredHead]
+    ) -> Ending:
+        """The first part of :meth:`finish`: what has to be committed."""
         epoch = self._marked.pop(batch)
         prepared, reports, feeds = self._told(envelopes, epoch)
         self.planner.warn(reports)
@@ -137,8 +160,15 @@ class RoundProtocol(CommitProtocol):
         epoch.wake = earliest_wish(reports)
         epoch.journals = dict(journals)
         self.watch.lap("execute")
+        return Ending(epoch, prepared, reports, feeds)
+
+    def commit(self, ending: Ending) -> None:
+        """The second part of :meth:`finish`, which waits for disks and sinks. It touches nothing
+        that planning needs, so rounds may be planned in another thread meanwhile."""
+        epoch, prepared, batch = ending.epoch, ending.prepared, ending.epoch.batch
         if self._views is not None:
-            self._views.offer(batch, epoch.now, feeds, watermarks_of(reports))
+            told = watermarks_of(ending.reports)
+            self._views.offer(batch, epoch.now, ending.feeds, told)
         self._lease.check()
         if prepared:
             self._ledger.write_promises(batch, prepared)
@@ -149,9 +179,14 @@ class RoundProtocol(CommitProtocol):
         messages = {uid: [pickle.loads(each) for each in held] for uid, held in prepared.items()}
         self._commit_sinks(batch, messages)
         self._ledger.drop_promises(batch)
-        self.planner.committed(epoch.positions)
-        self._tell(batch, reports)
-        self.finished = batch
+        # a source may delete what is behind its position: not what another driver reads again
+        self._lease.check()
+
+    def conclude(self, ending: Ending) -> None:
+        """The last part of :meth:`finish`: sources and progress learn of what is committed."""
+        self.planner.committed(ending.epoch.positions)
+        self._tell(ending.epoch.batch, ending.reports)
+        self.finished = ending.epoch.batch
 
     def _told(
         self, envelopes: Iterable[Envelope], epoch: Epoch

@@ -140,6 +140,7 @@ class LiveAttempt:
         finally:
             door.close()
             conductor.hang_up()
+            conductor.settle()
             if thread.is_alive():
                 with suppress(Exception):
                     self._context.cancelJobGroup(self._group)

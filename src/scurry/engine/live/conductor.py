@@ -4,6 +4,8 @@ A round is planned when there is something to read or a timer is due, and not be
 has lasted for the *linger* time; not more than a few rounds are under way at a time, so whoever is
 slow holds up the sources. When a checkpoint is due, a round is marked. There is one checkpoint
 under way at most: what the one before it needs is kept until the next is durable, and no longer.
+Its last part, writing the epoch and having sinks commit, happens in a thread, so that no round
+waits for it.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ import select
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,7 +43,7 @@ from scurry.engine.live.messages import (
     as_told,
 )
 from scurry.engine.progress import Progress
-from scurry.engine.rounds import RoundProtocol
+from scurry.engine.rounds import Ending, RoundProtocol
 from scurry.engine.savepoints import Savepoints
 from scurry.runtime.envelope import CELLS, DRIVER, Envelope
 from scurry.runtime.ingress import TaskPlan
@@ -138,6 +142,9 @@ class Conductor:
         #: a round that is planned and has to wait
         self._held: tuple[list[TaskPlan], bool] | None = None
         self._checkpoint: _Checkpoint | None = None
+        #: commits checkpoints, one after the other
+        self._committer = ThreadPoolExecutor(1, "scurry-commit", progress.board.__enter__)
+        self._committing: tuple[Future[None], Ending] | None = None
         #: whether rounds were planned since the last marked one
         self._unmarked = False
         self._last_round = self._last_checkpoint = 0.0
@@ -181,6 +188,7 @@ class Conductor:
         self._last_checkpoint = time.monotonic()
         while not self._is_over():
             look()
+            self._look_at_commit()
             self._plan_what_is_due()
             self._flush()
             self._take_in(self._pause())
@@ -213,6 +221,7 @@ class Conductor:
             return
         mark = self._checkpoint is None and self._wants_mark(now)
         if not mark and (self._stopping.is_set() or self._is_ending_with_savepoint()):
+            self._next_look = now + _IDLE_SECONDS
             return
         if self._savepoints.draining:
             planner.drain()
@@ -346,12 +355,38 @@ class Conductor:
             self._complete(checkpoint)
 
     def _complete(self, checkpoint: _Checkpoint) -> None:
-        self._protocol.finish(checkpoint.batch, checkpoint.envelopes, checkpoint.journals)
+        """All tasks have told: commit, while rounds go on."""
+        ending = self._protocol.gather(checkpoint.batch, checkpoint.envelopes, checkpoint.journals)
+        committing = self._committer.submit(self._protocol.commit, ending)
+        self._committing = committing, ending
+        committing.add_done_callback(lambda _: self.wake())
+
+    def _look_at_commit(self) -> None:
+        """If the checkpoint under way is committed, go on from there; raises what prevented it."""
+        if self._committing is None or not self._committing[0].done():
+            return
+        assert self._checkpoint is not None
+        began = self._checkpoint.began
+        self._conclude()
         self._checkpoint = None
-        self._last_checkpoint = checkpoint.began
+        self._last_checkpoint = began
         self._on_progress(self._progress)
         if not self._stopping.is_set():
             self._serve()
+
+    def _conclude(self) -> None:
+        assert self._committing is not None
+        (committing, ending), self._committing = self._committing, None
+        committing.result()
+        self._protocol.conclude(ending)
+
+    def settle(self) -> None:
+        """Wait for a commit that is under way, before the attempt is given up. If the commit fails,
+        the next attempt finds out how far it came."""
+        self._committer.shutdown()
+        if self._committing is not None:
+            with suppress(Exception):
+                self._conclude()
 
     def _serve(self) -> None:
         """The last checkpoint is durable, and no other one is under way."""
