@@ -24,6 +24,7 @@ from scurry.checkpoint.epochs import Epoch
 from scurry.checkpoint.layout import Home
 from scurry.checkpoint.manifest import Generation, check_writer
 from scurry.checkpoint.takeover import take_over
+from scurry.common.any_paths import AnyPath
 from scurry.common.errors import StateError
 from scurry.common.own_directories import check_owner
 
@@ -39,12 +40,12 @@ _GIVEN_UP = 86400.0
 class CheckpointAtRest:
     """A checkpoint as of its last committed micro-batch."""
 
-    root: Path
+    root: AnyPath
     max_parallelism: int
     generation: Generation
     epoch: Epoch
     #: Spark's checkpoint
-    spark: Path
+    spark: AnyPath
     #: where the runs of slots are, and the large entries of their logs
     files: Home
     #: removed with this object
@@ -71,7 +72,8 @@ def located(location: str) -> JobDirectory:
             "`scurry savepoint create` printed."
         )
     advice = "Copy it to a directory of your own if you trust whoever made it."
-    check_owner(directory.root.resolve(), advice)
+    if isinstance(directory.root, Path):
+        check_owner(directory.root.resolve(), advice)
     check_writer(directory.root, directory.manifest.writer)
     return directory
 

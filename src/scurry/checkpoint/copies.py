@@ -12,13 +12,18 @@ import os
 import shutil
 from pathlib import Path
 
+from scurry.common.any_paths import AnyPath, copy_file, files_below
+
 #: Files of more bytes than this are linked. A link costs more than a copy of very few bytes where
 #: many names lie in one directory, and a small file may be one that Spark writes again.
 LARGE = 65_536
 
 
-def link_or_copy(source: Path, target: Path) -> None:
+def link_or_copy(source: AnyPath, target: AnyPath) -> None:
     """Have the content of ``source``, which nobody changes, under the name ``target`` too."""
+    if not (isinstance(source, Path) and isinstance(target, Path)):
+        copy_file(source, target)
+        return
     try:
         os.link(source, target)
     except FileNotFoundError:
@@ -28,33 +33,32 @@ def link_or_copy(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def copy_if_there(source: Path, target: Path) -> bool:
+def copy_if_there(source: AnyPath, target: AnyPath) -> bool:
     """Copy a file that somebody may remove meanwhile, and link it if it is large; whether the file
     was there."""
     try:
-        if source.stat().st_size > LARGE:
+        if isinstance(source, Path) and source.stat().st_size > LARGE:
             link_or_copy(source, target)
         else:
-            shutil.copyfile(source, target)
+            copy_file(source, target)
     except FileNotFoundError:
         target.unlink(missing_ok=True)
         return False
     return True
 
 
-def link_tree(source: Path, target: Path) -> None:
+def link_tree(source: AnyPath, target: AnyPath) -> None:
     """Have all files below ``source`` below ``target`` too; drafts are left out. Files that are
     removed meanwhile do not count."""
-    for place, _, names in os.walk(source):
-        into = target / Path(place).relative_to(source)
-        into.mkdir(parents=True, exist_ok=True)
-        for name in names:
-            if name.endswith(".draft"):
-                continue
-            try:
-                link_or_copy(Path(place, name), into / name)
-            except FileNotFoundError:
-                (into / name).unlink(missing_ok=True)
+    for name, path in files_below(source):
+        if name.endswith(".draft"):
+            continue
+        copied = target / name
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            link_or_copy(path, copied)
+        except FileNotFoundError:
+            copied.unlink(missing_ok=True)
 
 
 def copy_room(source: Path, target: Path) -> None:

@@ -39,7 +39,7 @@ from scurry.checkpoint.savepoint_manifest import (
 )
 from scurry.checkpoint.stored import CheckpointContents
 from scurry.checkpoint.takeover import take_over
-from scurry.checkpoint.whole_files import write_whole
+from scurry.common.any_paths import AnyPath, is_url, write_whole
 from scurry.common.errors import StateError
 from scurry.common.fault_points import fault_point
 
@@ -78,6 +78,11 @@ def savepoint_path(directory: str, job_id: str, name: str = "") -> Path:
         raise StateError(
             f"{chosen!r} cannot be the name of a savepoint: it becomes the name of a directory, so "
             "it must not contain a slash, nor begin with a dot."
+        )
+    if is_url(directory):
+        raise StateError(
+            f"A savepoint cannot be written to {directory!r}: savepoints are written to a file "
+            "system, and copied to an object store from there."
         )
     plain = directory.removeprefix("file://").removeprefix("file:")
     return Path(plain).expanduser().absolute() / chosen
@@ -122,7 +127,7 @@ def _partial_beside(directory: JobDirectory | None, target: Path) -> Path:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         place = target.parent
-        if directory is not None and place.stat().st_dev != directory.root.stat().st_dev:
+        if directory is not None and not _same_file_system(place, directory.root):
             place = directory.layout.frozen
         made = place / name
         made.mkdir(mode=0o700, parents=True)
@@ -132,6 +137,10 @@ def _partial_beside(directory: JobDirectory | None, target: Path) -> Path:
             f"({failure.filename})."
         ) from failure
     return made
+
+
+def _same_file_system(place: Path, root: AnyPath) -> bool:
+    return isinstance(root, Path) and place.stat().st_dev == root.stat().st_dev
 
 
 def _freeze_into(directory: JobDirectory, made: Layout) -> None:

@@ -1,0 +1,115 @@
+"""An S3 server in a process of its own, and a proxy before it that disturbs what goes through."""
+
+from __future__ import annotations
+
+import random
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from scurry.common.object_store import ObjectStore, StoreSettings
+
+_BUSY = b"HTTP/1.1 503 Slow Down\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+#: What becomes of connections, by chance: cut before the request has arrived, cut before the answer
+#: has, refused as too busy, slow, left alone.
+_FATES = ("half a request", "half an answer", "busy", "slow", "well", "well")
+BUCKET = "bucket"
+
+
+def options(port: int) -> dict[str, str]:
+    """How the server at ``port`` is reached."""
+    return {"endpoint_url": f"http://127.0.0.1:{port}", "key": "user", "secret": "hush-hush"}
+
+
+def store(port: int) -> ObjectStore:
+    """The store at ``port``."""
+    return ObjectStore("s3", StoreSettings(options(port)))
+
+
+@contextmanager
+def s3_server() -> Iterator[int]:
+    """A server with an empty bucket; its port."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(command, stdout=quiet, stderr=quiet) as process:
+        try:
+            while process.poll() is None:
+                with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                    break
+                time.sleep(0.05)
+            store(port)._files.mkdir(BUCKET)
+            yield port
+        finally:
+            process.kill()
+
+
+class Proxy:
+    """Passes connections on to ``target``, disturbed as chance has it while :attr:`disturbs`."""
+
+    def __init__(self, target: int, seed: int) -> None:
+        self.disturbs = True
+        self.disturbed = 0
+        self._target = target
+        self._chance = random.Random(seed)
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self._socket.getsockname()[1]
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                client, _ = self._socket.accept()
+            except OSError:
+                return
+            fate = self._chance.choice(_FATES) if self.disturbs else "well"
+            self.disturbed += fate != "well"
+            most = self._chance.randrange(10, 3000)
+            threading.Thread(target=self._pass, args=(client, fate, most), daemon=True).start()
+
+    def _pass(self, client: socket.socket, fate: str, most: int) -> None:
+        with client, socket.create_connection(("127.0.0.1", self._target)) as server:
+            if fate == "busy":
+                with suppress(OSError):
+                    client.recv(65536)
+                    client.sendall(_BUSY)
+                return
+            if fate == "slow":
+                time.sleep(0.3)
+            there = most if fate == "half a request" else None
+            back = most if fate == "half an answer" else None
+            answers = threading.Thread(target=_pump, args=(server, client, back), daemon=True)
+            answers.start()
+            _pump(client, server, there)
+            answers.join()
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def _pump(source: socket.socket, target: socket.socket, most: int | None) -> None:
+    """Pass bytes on, ``most`` at the most; then hang up."""
+    with suppress(OSError):
+        while most is None or most > 0:
+            some = source.recv(65536 if most is None else most)
+            if not some:
+                break
+            target.sendall(some)
+            most = None if most is None else most - len(some)
+    for each in (source, target):
+        with suppress(OSError):
+            each.shutdown(socket.SHUT_RDWR)
+
+
+def environment(port: int) -> dict[str, str]:
+    """The same as :func:`options`, as variables that the store's own library reads."""
+    return {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+        "AWS_ACCESS_KEY_ID": "user",
+        "AWS_SECRET_ACCESS_KEY": "hush-hush",
+    }
