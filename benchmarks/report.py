@@ -13,6 +13,7 @@ import click
 
 from benchmarks import _results
 from benchmarks._results import ROOT, Result
+from benchmarks.nexmark import report as nexmark
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 _BLOCK = re.compile(r"(<!-- results: (\w+) -->\n).*?(<!-- end of results -->)", re.DOTALL)
@@ -58,8 +59,8 @@ def _line(cells: list[str] | tuple[str, ...]) -> str:
 def main(page: Path) -> None:
     """Fill the page's tables."""
     before = page.read_text()
-    known = {name: _results.load(name) for name in names(before)}
-    page.write_text(fill(before, known))
+    known = {name: _results.load(name) for name in names(before) if name != "nexmark"}
+    page.write_text(nexmark.fill(fill(before, known)))
     for name, results in known.items():
         print(f"{name}: {len(results)} results" if results else f"{name}: not measured, left as is")
 

@@ -23,6 +23,7 @@ from benchmarks.contenders._nexmark import WARM
 from benchmarks.nexmark import BY_THE_CLOCK, in_spark, queries
 from benchmarks.nexmark.check import differences
 from benchmarks.nexmark.files import written
+from benchmarks.nexmark.report import RESULTS
 from scurry.connectors.nexmark import NexmarkShape
 
 #: Who runs: the module, its options, the files that it reads, the variable with its interpreter.
@@ -42,7 +43,6 @@ CONTENDERS: dict[str, Contender] = {
 Seconds = dict[str, float | str]
 #: The name under which the processor time of a query stands beside its seconds.
 CPU = "cpu {}"
-_RESULTS = OUT / "nexmark.json"
 
 
 @click.command(help=__doc__)
@@ -86,11 +86,11 @@ def main(
 def _with_earlier(events: int, found: dict[str, Seconds]) -> dict[str, Seconds]:
     """What is known of so many events now: what was found, and what was there before."""
     OUT.mkdir(parents=True, exist_ok=True)
-    kept = json.loads(_RESULTS.read_text()) if _RESULTS.exists() else {}
+    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     known: dict[str, Seconds] = kept.setdefault(str(events), {})
     for name, seconds in found.items():
         known.setdefault(name, {}).update(seconds)
-    _RESULTS.write_text(json.dumps(kept, indent=1))
+    RESULTS.write_text(json.dumps(kept, indent=1))
     return {name: known.get(name, {}) for name in CONTENDERS if name in known or name == "scurry"}
 
 

@@ -106,7 +106,7 @@ def builder() -> object:
 
 
 def test_without_the_connector_it_is_said(tmp_path: Path) -> None:
-    local_session()  # the one that all tests on Spark share, whichever of them comes first
+    local_session(3)  # the one that all tests on Spark share, whichever of them comes first
     source = builder().set_spark_reader(str(tmp_path)).build()  # type: ignore[attr-defined]
     with pytest.raises(
         ConfigurationError, match=r"needs Spark's Kafka connector[\s\S]*spark\.jars"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -12,9 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from tests.spark.test_recovery import FileSink, environment
 
+from scurry.cli.main import main
 from scurry.common import Duration, Time, WatermarkStrategy
+from scurry.common.errors import JobError
 from scurry.common.fault_points import RESCALE_POINTS, VARIABLE
 from scurry.common.job_status import JobStatus
 from scurry.datastream import KeyedProcessFunction
@@ -109,9 +113,10 @@ def run(
     batches: int | None = None,
     records: int = 25,
     runs_above: int = RUNS_ABOVE,
+    groups: int = 128,
 ) -> list[int]:
     """Run the job, to its end or for so many micro-batches at least; the numbers of these."""
-    env = environment(root / "ck", records, parallelism)
+    env = environment(root / "ck", records, parallelism).set_max_parallelism(groups)
     env.get_configuration().set_integer("scurry.state.runs-above", runs_above)
     env.get_configuration().set_integer("scurry.state.files-above", 700)
     add_job(env, Numbered(root / "out"))
@@ -135,8 +140,8 @@ def results(root: Path) -> Counter[tuple[Any, ...]]:
 def test_two_slots_become_three_and_then_one(tmp_path: Path, runs_above: int) -> None:
     (tmp_path / "out").mkdir()
     runs = [
-        run(tmp_path, parallelism, batches, runs_above=runs_above)
-        for parallelism, batches in ((2, 2), (3, 2), (1, None))
+        run(tmp_path, parallelism, batches, runs_above=runs_above, groups=groups)
+        for parallelism, batches, groups in ((2, 2, 128), (3, 2, 7), (1, None, 300))
     ]
     assert any(tmp_path.glob("ck/generation-3/runs/*/*.keys")) == (runs_above == 0)
     assert any(tmp_path.glob("ck/generation-3/log/*/*"))
@@ -189,3 +194,26 @@ def test_a_job_that_dies_while_it_is_rescaled_loses_and_doubles_nothing(tmp_path
         assert (faults / f"{point}.struck").exists()
     run(tmp_path, 2)
     assert results(tmp_path) == expected()
+
+
+def test_a_running_job_is_given_another_parallelism(tmp_path: Path) -> None:
+    """1 -> 2 -> 5 -> 1 in one run, asked by the program and by the command."""
+    (tmp_path / "out").mkdir()
+    env = environment(tmp_path / "ck", 10, 1)
+    add_job(env, Numbered(tmp_path / "out"))
+    batches: list[int] = []
+    env.on_progress(lambda progress: (batches.append(progress.batch), time.sleep(0.1)))
+    client = env.execute_async()
+    told = [client.rescale(2).result()]
+    done = CliRunner().invoke(main, ["rescale", str(tmp_path / "ck"), "5"])
+    assert done.exit_code == 0, done.output
+    told += [done.stdout.strip(), client.rescale(1).result()]
+    with pytest.raises(JobError, match="from 1 to 128"):
+        client.rescale(129)
+    client.get_job_execution_result().result()
+    shown = [re.fullmatch(r"parallelism (\d), downtime [\d.]+ s", line) for line in told]
+    assert [line and line[1] for line in shown] == ["2", "5", "1"]
+    assert batches == list(range(len(batches)))
+    assert results(tmp_path) == expected()
+    again = CliRunner().invoke(main, ["rescale", str(tmp_path / "ck"), "2"])
+    assert (again.exit_code, "is not running" in again.stderr) == (1, True)

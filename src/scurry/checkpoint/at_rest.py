@@ -118,7 +118,7 @@ def _copied(
     take_over(home, copy, generation.first, last)
     return CheckpointAtRest(
         directory.root,
-        directory.manifest.max_parallelism,
+        generation.max_parallelism,
         generation,
         directory.epoch_of(generation, last),
         copy.spark,

@@ -59,6 +59,8 @@ def rescaling(job: JobSpec, contents: CheckpointContents) -> list[str]:
     told = []
     if job.parallelism != contents.parallelism:
         told.append(f"parallelism {contents.parallelism} -> {job.parallelism}")
+    if job.max_parallelism != contents.max_parallelism:
+        told.append(f"key groups {contents.max_parallelism} -> {job.max_parallelism}")
     if len(job.stages) != contents.stages:
         told.append(f"stages {contents.stages} -> {len(job.stages)}")
     return told

@@ -51,7 +51,7 @@ def read_contents(location: str) -> CheckpointContents:
         format=manifest.version,
         writer=manifest.writer,
         parallelism=generation.parallelism,
-        max_parallelism=manifest.max_parallelism,
+        max_parallelism=generation.max_parallelism,
         stages=generation.stages,
         generation=generation.number,
         batch=batch,

@@ -95,6 +95,7 @@ class JobDirectory:
             self._own()
             lease = claim(NumberedDirectory(self.layout.leases), place, job, duration, above)
         self._driver = lease.epoch
+        self._source, self._taken_over = None, False
         self._read()
         return lease
 
@@ -139,13 +140,11 @@ class JobDirectory:
         """Where the checkpoint stands, None if there is none yet."""
         return standing_of(self, str(self.root)) if self._file.exists() else None
 
-    def check(self, job: JobSpec) -> None:
-        """Raise :class:`StateError` if what is there does not fit ``job``, not even after it has
-        been rescaled."""
+    def check(self) -> None:
+        """Raise :class:`StateError` if what is there may be misread here."""
         if self._file.exists():
             self.manifest = self._file.read()
             check_writer(self.root, self.manifest.writer)
-            self._check(self.manifest, job)
 
     def prepare(self, job: JobSpec) -> Manifest:
         """Create the directory, or check that what is there fits ``job``."""
@@ -166,7 +165,7 @@ class JobDirectory:
 
     def _prepare(self, job: JobSpec) -> Manifest:
         self._own()
-        self.check(job)
+        self.check()
         if not self._file.exists():
             self._create(job)
         if self._driver and not self._taken_over:
@@ -188,7 +187,7 @@ class JobDirectory:
         made = Manifest(uuid.uuid4().hex, job.max_parallelism, len(job.stages), [first])
         self.root.mkdir(parents=True, exist_ok=True)
         self._file.create(made)
-        self.check(job)
+        self.check()
 
     def take_over(self) -> None:
         """Begin with copies of what the previous driver has left, as it is now. If the previous
@@ -267,14 +266,6 @@ class JobDirectory:
         else:
             own_directory(place, otherwise)
 
-    def _check(self, manifest: Manifest, job: JobSpec) -> None:
-        before, now = manifest.max_parallelism, job.max_parallelism
-        if before != now:
-            raise StateError(
-                f"The checkpoint in {self.root} was written with max parallelism {before}, this "
-                f"job has {now}. Run it with {before} again, or start from an empty directory."
-            )
-
     def durable(self) -> tuple[Generation, int]:
         """The last generation in which something was committed, and the number of the last
         micro-batch; -1 if nothing was committed ever."""
@@ -299,6 +290,7 @@ class JobDirectory:
         """Put a generation into force, all at once."""
         kept, last = self.durable()
         self.manifest.generations = [*([kept] if last >= 0 else []), made]
+        self.manifest.max_parallelism = made.max_parallelism
         self._file.write(self.manifest)
         self.sweep()
 

@@ -83,14 +83,17 @@ class Generation(msgspec.Struct):
     #: whether no job has made it: its state was written as files, in the form in which slots begin
     #: with it, and has to be dealt out before a job can go on with it
     written: bool = False
+    #: the number of key groups; 0 in manifests of earlier versions, which say it for all
+    max_parallelism: int = 0
 
     def fits(self, job: JobSpec) -> bool:
-        """Whether ``job`` has the parallelism of this generation, in all its parts, as many stages,
-        and the same engine."""
+        """Whether ``job`` has the parallelism of this generation, in all its parts, as many stages
+        and key groups, and the same engine."""
         known = {**self.operators, **self.sources}
         degrees = {**job.degrees, **_tasks(job)}
         same = all(known.get(uid, degree) == degree for uid, degree in degrees.items())
         same = same and self.engine == job.engine and not self.written
+        same = same and self.max_parallelism == job.max_parallelism
         return (same and self.parallelism == job.parallelism) and self.stages == len(job.stages)
 
     def followed_by(self, job: JobSpec, number: int, first: int, driver: int = 0) -> Generation:
@@ -105,6 +108,7 @@ class Generation(msgspec.Struct):
             driver,
             len(job.stages),
             job.engine,
+            max_parallelism=job.max_parallelism,
         )
 
 
@@ -116,7 +120,7 @@ class Manifest(msgspec.Struct):
     """What is fixed for the life of a checkpoint, and its generations, the one in force last."""
 
     checkpoint_id: str
-    #: the number of key groups
+    #: the number of key groups of the generation in force
     max_parallelism: int
     #: how many stages the first generation had
     stages: int
@@ -164,6 +168,7 @@ class ManifestFile:
             for generation in made.generations:
                 if generation.stages < 0:
                     generation.stages = made.stages
+                generation.max_parallelism = generation.max_parallelism or made.max_parallelism
             return made
         except (OSError, msgspec.MsgspecError) as failure:
             raise StateError(

@@ -154,7 +154,9 @@ def _freeze_into(directory: JobDirectory, made: Layout) -> None:
     if generation.written:
         link_tree(old.initial_state, new.initial_state)
     copy_room(directory.layout.rooms, made.rooms)
-    manifest = msgspec.structs.replace(directory.manifest, generations=[kept])
+    manifest = msgspec.structs.replace(
+        directory.manifest, generations=[kept], max_parallelism=kept.max_parallelism
+    )
     ManifestFile(made.manifest).create(manifest)
 
 

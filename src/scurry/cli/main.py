@@ -14,6 +14,7 @@ from scurry.cli.demo import demo
 from scurry.cli.diff import diff
 from scurry.cli.doctor import doctor
 from scurry.cli.jobs import status
+from scurry.cli.rescale import rescale
 from scurry.cli.run import run
 from scurry.cli.savepoint import savepoint
 from scurry.cli.sql import sql
@@ -33,6 +34,7 @@ main.add_command(demo)
 main.add_command(status)
 main.add_command(checkpoint)
 main.add_command(savepoint)
+main.add_command(rescale)
 main.add_command(state)
 main.add_command(diff)
 main.add_command(doctor)

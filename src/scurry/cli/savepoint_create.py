@@ -1,9 +1,10 @@
-"""What ``scurry savepoint create`` does: ask the job that runs, or copy the checkpoint of one that
-does not."""
+"""What ``scurry savepoint create`` and ``scurry rescale`` do: ask the job that runs. A savepoint of
+a job that does not run is a copy of its checkpoint."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -16,7 +17,7 @@ from scurry.checkpoint.restore import local_path
 from scurry.checkpoint.savepoints import Wish, complete, freeze, savepoint_path
 from scurry.cli.job_tables import find_jobs
 from scurry.common.errors import LeaseHeldError, StateError
-from scurry.engine.request_files import asked
+from scurry.engine.request_files import Answer, asked
 
 #: How often the job that was asked is looked at.
 _LOOK_SECONDS = 2.0
@@ -51,16 +52,31 @@ def _runs(checkpoint: Path) -> bool:
     return is_held(JobDirectory(str(checkpoint)).holder())
 
 
+def rescale_job(job: str, parallelism: int, patience: float) -> str:
+    """Give the running ``job`` another parallelism; what it answers."""
+    checkpoint = _checkpoint_of(job)
+    if not _runs(checkpoint):
+        raise StateError(
+            "The job is not running. Start it with the other parallelism: `scurry run "
+            f"--parallelism {parallelism} ...`."
+        )
+    with asked(Layout(checkpoint).requests, patience, parallelism=parallelism) as wait:
+        return _answer(checkpoint, wait, patience, "change its parallelism")
+
+
 def _ask(
     checkpoint: Path, directory: str | None, name: str, stop: bool, drain: bool, patience: float
 ) -> str:
-    deadline, look = time.monotonic() + patience, time.monotonic() + _LOOK_SECONDS
     place = Layout(checkpoint).requests
+    with asked(place, patience, directory=directory, name=name, stop=stop, drain=drain) as wait:
+        return _answer(checkpoint, wait, patience, "take a savepoint")
+
+
+def _answer(checkpoint: Path, wait: Callable[[], Answer | None], patience: float, what: str) -> str:
+    """What the job answers that was asked to do ``what``."""
+    deadline, look = time.monotonic() + patience, time.monotonic() + _LOOK_SECONDS
     console = Console(stderr=True, highlight=False)
-    with (
-        asked(place, directory, name, stop, drain, patience) as wait,
-        console.status("waiting for the job to take a savepoint"),
-    ):
+    with console.status(f"waiting for the job to {what}"):
         while time.monotonic() < deadline:
             answer = wait()
             if answer is None and time.monotonic() > look:
@@ -69,14 +85,14 @@ def _ask(
                     # the job may have answered just before it ended
                     answer = wait()
                     if answer is None:
-                        raise StateError("The job has ended without taking a savepoint.")
+                        raise StateError(f"The job has ended and did not {what}.")
             if answer is not None:
                 if answer.error:
-                    raise StateError(f"No savepoint was taken. {answer.error}")
+                    raise StateError(f"The job did not {what}. {answer.error}")
                 return answer.path
     raise StateError(
-        f"The job has not taken a savepoint within {patience:g} s. `scurry status` says how it is "
-        "doing; give a longer --timeout."
+        f"The job did not {what} within {patience:g} s. `scurry status` says how it is doing; give "
+        "a longer --timeout."
     )
 
 

@@ -58,6 +58,9 @@ class RunningJob(Protocol):
         """Ask for a savepoint in ``directory``, or in that of the configuration; with ``stop`` the
         job ends with it, with ``drain`` at the end of event time. The result is its path."""
 
+    def rescale(self, parallelism: int) -> Future[str]:
+        """Ask for another parallelism, after the micro-batch under way."""
+
 
 class JobClient:
     """Watches and cancels one job."""
@@ -106,6 +109,12 @@ class JobClient:
         timers of event time fire before the savepoint is taken: for jobs that shall not go on."""
         drain = advance_to_end_of_event_time
         return CompletableFuture(self._job.savepoint(savepoint_directory, stop=True, drain=drain))
+
+    def rescale(self, parallelism: int) -> CompletableFuture[str]:
+        """Give the running job another parallelism. After the micro-batch under way the job deals
+        its state out to the new slots and goes on by itself; the result, once it does, says for how
+        long it stood still. Operators that have a parallelism of their own keep it."""
+        return CompletableFuture(self._job.rescale(parallelism))
 
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
         """The job's counters: records read, written, and handled by each operator."""

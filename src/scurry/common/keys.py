@@ -146,10 +146,11 @@ def stable_hash(key: Any) -> int:
     kind = type(key)
     if kind is int and key in _INT64:
         return _mix(key & _MASK)
-    return _hash_form(form_of(key))
+    return hash_form(form_of(key))
 
 
-def _hash_form(form: bytes) -> int:
+def hash_form(form: bytes) -> int:
+    """:func:`stable_hash` of the key that has this canonical form."""
     if form[:1] == b"i":
         number = int(form[1:])
         if number in _INT64:

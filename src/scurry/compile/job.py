@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from scurry.common.errors import ProgramError
 from scurry.common.options.execution import MICRO_BATCH
@@ -68,11 +68,13 @@ class CompiledJob:
     #: what runs each operator, and how that lays out its state
     chosen: Mapping[Operator, PhysicalOperator]
     on_other_history: str = REFUSE
+    #: compiles the program again, with another parallelism
+    with_parallelism: Callable[[int], JobSpec] | None = None
 
     @property
     def runnable(self) -> Job:
         """What an engine needs of it."""
-        return Job(self.spec, self.sinks)
+        return Job(self.spec, self.sinks, self.with_parallelism)
 
     @property
     def sinks(self) -> tuple[JobSink, ...]:
@@ -96,6 +98,10 @@ class CompiledJob:
 
 def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
     """The job that runs ``graph``."""
+
+    def with_parallelism(parallelism: int, program: Graph = graph) -> JobSpec:
+        return compile_job(program, replace(settings, parallelism=parallelism)).spec
+
     graph = route_dead_letters(graph, settings.on_error)
     batch = _is_batch(graph, settings.mode)
     check_program(graph, settings.max_parallelism, settings.generated_uids)
@@ -155,7 +161,9 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
         object_reuse=settings.object_reuse,
         engine=settings.engine,
     )
-    return CompiledJob(graph, layout, uids, spec, chosen, settings.on_other_history)
+    return CompiledJob(
+        *(graph, layout, uids, spec, chosen, settings.on_other_history, with_parallelism)
+    )
 
 
 def _check_histories(graph: Graph) -> None:

@@ -17,6 +17,8 @@ class Job:
 
     spec: JobSpec
     sinks: tuple[JobSink, ...]
+    #: the same program with another parallelism
+    with_parallelism: Callable[[int], JobSpec] | None = None
 
     @property
     def graph(self) -> list[GraphNode]:

@@ -31,7 +31,7 @@ _ANSWER, _REQUEST = ".answer.json", ".json"
 
 
 class Request(msgspec.Struct, frozen=True):
-    """A savepoint, please."""
+    """A savepoint, please; or another parallelism."""
 
     request_id: str
     #: in which directory it is to lie, None for that of the job's configuration
@@ -41,10 +41,12 @@ class Request(msgspec.Struct, frozen=True):
     drain: bool
     #: seconds since 1970
     until: float
+    #: the parallelism that the job shall have; 0 if it is asked for a savepoint
+    parallelism: int = 0
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """Where the savepoint is, or why there is none."""
+    """Where the savepoint is, or how the parallelism was changed; or why it could not be done."""
 
     path: str = ""
     error: str = ""
@@ -108,11 +110,19 @@ class RequestFiles:
 
 @contextmanager
 def asked(
-    place: Path, directory: str | None, name: str, stop: bool, drain: bool, patience: float
+    place: Path,
+    patience: float,
+    *,
+    directory: str | None = None,
+    name: str = "",
+    stop: bool = False,
+    drain: bool = False,
+    parallelism: int = 0,
 ) -> Iterator[Callable[[], Answer | None]]:
     """Ask the job whose requests lie in ``place``; the body is given a function that waits a moment
     for the answer. Afterwards nothing of the request is left."""
-    made = Request(uuid.uuid4().hex, directory, name, stop, drain, time.time() + patience)
+    until = time.time() + patience
+    made = Request(uuid.uuid4().hex, directory, name, stop, drain, until, parallelism)
     place.mkdir(mode=0o700, exist_ok=True)
     request = place / f"{made.request_id}{_REQUEST}"
     answer = place / f"{made.request_id}{_ANSWER}"

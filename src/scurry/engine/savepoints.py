@@ -1,4 +1,4 @@
-"""Savepoints that a running job is asked for.
+"""Savepoints that a running job is asked for, and whatever else is asked of it by files.
 
 Somebody asks, from any thread (:meth:`Savepoints.ask`) or, from another process, by a file
 (:mod:`scurry.engine.request_files`). The engine calls :meth:`Savepoints.serve` whenever nothing is
@@ -24,6 +24,7 @@ from scurry.checkpoint.savepoint_manifest import GraphNode
 from scurry.checkpoint.savepoints import Frozen, Wish, complete, freeze
 from scurry.common.errors import JobError
 from scurry.engine.request_files import RequestFiles
+from scurry.engine.rescaling import Rescaling
 
 
 @dataclass
@@ -44,13 +45,16 @@ class Savepoints:
         graph: Sequence[GraphNode],
         stop: Callable[[], None],
         target_of: Callable[[str | None, str], Wish],
+        rescaling: Rescaling,
     ) -> None:
         """``stop`` has the job plan nothing more; ``target_of`` gives the place of a savepoint that
-        is to lie in a directory, or in that of the configuration, under a name."""
+        is to lie in a directory, or in that of the configuration, under a name; ``rescaling`` is
+        told of requests for another parallelism."""
         self._directory = directory
         self._graph = graph
         self._stop = stop
         self._target_of = target_of
+        self._rescaling = rescaling
         self._asked: deque[_Asked] = deque()
         self._lock = threading.Lock()
         self._ended = False
@@ -59,16 +63,23 @@ class Savepoints:
 
     @property
     def wanted(self) -> bool:
-        """Whether a savepoint is wanted; looks for files of others now and then."""
+        """Whether a savepoint or another parallelism is wanted; looks for files of others now and
+        then."""
+        self._look()
+        return bool(self._asked) or self._rescaling.wanted
+
+    def _look(self) -> None:
         for request in self._files.news():
             try:
-                wish = self._target_of(request.directory, request.name)
-                answer = self._ask(Wish(wish.target, request.stop, request.drain))
+                if request.parallelism:
+                    answer = self._rescaling.ask(request.parallelism)
+                else:
+                    wish = self._target_of(request.directory, request.name)
+                    answer = self._ask(Wish(wish.target, request.stop, request.drain))
             except Exception as failure:
                 self._files.refuse(request, failure)
             else:
                 answer.add_done_callback(self._files.answer_to(request))
-        return bool(self._asked)
 
     def ask(self, directory: str | None, stop: bool = False, drain: bool = False) -> Future[str]:
         """Ask for a savepoint; the answer is where it is. Raises if there is no place for it."""
@@ -97,7 +108,8 @@ class Savepoints:
     def serve(self, at_end: bool = False) -> None:
         """Nothing is under way: freeze what is wanted. ``at_end`` says that nothing will be, either
         because the sources have ended or because the job was stopped."""
-        while self.wanted:
+        self._look()
+        while self._asked:
             with self._lock:
                 asked = self._asked[0]
                 if asked.wish.drain and not at_end:
@@ -115,6 +127,8 @@ class Savepoints:
             )
             thread.start()
             self._completing.append(thread)
+        if not at_end and not self._asked:
+            self._rescaling.serve()
 
     def close(self, failure: BaseException | None) -> None:
         """The job has ended: wait for savepoints under way, and refuse all others."""

@@ -95,10 +95,11 @@ OF_RELATIONS: dict[str, Rule] = {
 Split = Callable[[Mapping[Place, Renumbering]], dict[Place, Gathered]]
 
 
-def deal_for(job: JobSpec) -> Deal:
-    """Where everything goes in ``job``."""
+def deal_for(job: JobSpec, groups: int) -> Deal:
+    """Where everything goes in ``job``; ``groups`` is the number of key groups there was before."""
     slots, depth = job.parallelism, len(job.stages)
-    return Deal(slots, job.max_parallelism, job.degrees, rule_of, job.hosted, depth)
+    regroups = groups != job.max_parallelism
+    return Deal(slots, job.max_parallelism, job.degrees, rule_of, job.hosted, depth, regroups)
 
 
 def rule_of(table: str) -> Rule | None:

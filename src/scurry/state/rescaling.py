@@ -24,13 +24,15 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple, Protocol
 
-from scurry.common.keys import slot_of_group
+from scurry.common.errors import StateError
+from scurry.common.keys import hash_form, slot_of_group
 from scurry.state.codecs.records import renumbered
 from scurry.state.codecs.schemas import TABLE as SCHEMAS
 from scurry.state.codecs.schemas import Renumbering, merge_schemas
 from scurry.state.inventory import uid_of_table
 from scurry.state.journal import (
     CHUNK_BYTES,
+    LONGEST,
     Change,
     Group,
     Head,
@@ -56,6 +58,8 @@ Piece = tuple[int, bytes, bytes | None]
 Gathered = dict[str, dict[bytes, bytes]]
 #: How many bytes may wait for being written, for all slots together.
 _WAITING_BYTES = 2 * CHUNK_BYTES
+#: Canonical forms begin with a printable character, and the lengths of forms do not.
+_FIRST_OF_FORMS = 32
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,8 @@ class Shares:
     slots: int
     #: the slot that the records come from
     origin: int
+    #: whether there was another number of key groups before
+    regroups: bool = False
 
 
 class Rule(Protocol):
@@ -86,10 +92,29 @@ def by_key_group(at: int = 0) -> Rule:
         keys: list[bytes], records: Sequence[bytes | None], shares: Shares
     ) -> Iterator[tuple[int, bytes, bytes | None]]:
         owners = shares.owners
+        if shares.regroups:
+            keys = [_regrouped(key, at, len(owners)) for key in keys]
         slots = [owners[key[at] << 8 | key[at + 1]] for key in keys]
         return zip(slots, keys, records, strict=True)
 
     return rule
+
+
+def _regrouped(address: bytes, at: int, groups: int) -> bytes:
+    """The address of a record in a table of another number of key groups. Behind the group stands
+    the canonical form of the key, or the number of its bytes and then the form."""
+    begin = at + 2
+    form = address[begin:]
+    if form[0] < _FIRST_OF_FORMS:
+        form = form[2 : 2 + int.from_bytes(form[:2], "big")]
+    if len(address) > LONGEST - 40 or form[:1] == b"#":
+        raise StateError(
+            "The number of key groups (max parallelism) cannot be changed: there is state of a key "
+            "whose canonical form has hundreds of bytes. Such a key is stored by a digest, which "
+            "depends on the number. Go on with the number of key groups that the state was written "
+            "with."
+        )
+    return address[:at] + (hash_form(form) % groups).to_bytes(2, "big") + address[begin:]
 
 
 def to_everyone(
@@ -116,6 +141,8 @@ class Deal:
     stages: Mapping[str, int]
     #: how many stages there are
     depth: int
+    #: whether there was another number of key groups before
+    regroups: bool = False
 
     @property
     def places(self) -> list[Place]:
@@ -134,7 +161,7 @@ class Deal:
     def shares(self, table: str, origin: int) -> Shares:
         """How the records that slot ``origin`` has of ``table`` are dealt out."""
         slots = self.slots_of(table)
-        return Shares(_owners(slots, self.max_parallelism), slots, origin)
+        return Shares(_owners(slots, self.max_parallelism), slots, origin, self.regroups)
 
 
 @cache

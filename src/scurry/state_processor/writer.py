@@ -179,7 +179,13 @@ class SavepointWriter:
         for uid, (position, parallelism) in self._positions.items():
             _place_source(epoch, uid, position, parallelism)
         write_whole(home.epoch(epoch.batch), msgspec.json.encode(epoch))
-        generation = Generation(0, 1, first=epoch.batch, stages=1, written=True)
+        generation = Generation(
+            *(0, 1),
+            first=epoch.batch,
+            stages=1,
+            written=True,
+            max_parallelism=self._max_parallelism,
+        )
         name = "" if existing is None else existing.name
         checkpoint_id = uuid.uuid4().hex if existing is None else existing.checkpoint_id
         ManifestFile(layout.manifest).create(

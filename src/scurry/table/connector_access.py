@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from scurry.common.changelog import ChangelogMode
-from scurry.common.errors import ScurryError, TypeMismatchError
+from scurry.common.errors import ScurryError
 from scurry.common.options import tables
 from scurry.connectors.files.read_filter import ReadFilter, SkippingSource
-from scurry.functions.source import Json, Source, SourceBatch, SourceEnumerator
+from scurry.connectors.projected import ProjectedSource
+from scurry.functions.not_null import NotNull
+from scurry.functions.source import Source
 from scurry.plan import nodes
 from scurry.plan.node import Node as PlanNode
 from scurry.plan.relational import Calc
@@ -28,8 +29,6 @@ from scurry.table.factories import (
     make_source,
 )
 from scurry.table.lookup_access import make_lookup
-
-__all__ = ["ConnectorAccess", "ProjectedSource"]
 
 
 class ConnectorAccess:
@@ -119,67 +118,3 @@ class ConnectorAccess:
         return nodes.Sink(
             name=names[0], inputs=(source,), sink=made.sink, parallelism=made.parallelism
         )
-
-
-class NotNull:
-    """Whether rows have values where they must; either they are dropped, or the job ends."""
-
-    def __init__(self, places: Sequence[int], names: Sequence[str], table: str, drop: bool) -> None:
-        self._places = tuple(places)
-        self._names = tuple(names)
-        self._table = table
-        self._drop = drop
-
-    def __call__(self, columns: pa.RecordBatch, context: Any) -> pa.Array:
-        whole = np.ones(columns.num_rows, dtype=bool)
-        for place in self._places:
-            column = columns.column(place)
-            if not column.null_count:
-                continue
-            if not self._drop:
-                raise TypeMismatchError(
-                    f"the column {self._names[place]!r} of {self._table} is NOT NULL, and a row "
-                    "has no value for it. Leave such rows out of the query, or set "
-                    f"'{tables.NOT_NULL_ENFORCER.key}' to 'DROP'"
-                )
-            whole &= column.is_valid().to_numpy(zero_copy_only=False)
-        return pa.array(whole)
-
-
-class ProjectedSource(Source):
-    """Some columns of another source, in another order, cast to their declared types."""
-
-    columnar = True
-
-    def __init__(self, inner: Source, names: Sequence[str], schema: pa.Schema) -> None:
-        self._inner = inner
-        self._places = [list(names).index(name) for name in schema.names]
-        self.relation = schema
-        self.bounded = inner.bounded
-        self.max_tasks = inner.max_tasks
-        self.changelog = inner.changelog
-        self.side_outputs = inner.side_outputs
-
-    @property
-    def position_form(self) -> str:
-        return self._inner.position_form
-
-    def enumerator(self, parallelism: int) -> SourceEnumerator:
-        return self._inner.enumerator(parallelism)
-
-    def read(self, what: Json) -> Iterator[SourceBatch]:
-        assert self.relation is not None
-        for batch in self._inner.read(what):
-            assert batch.columns is not None
-            arrays = [
-                batch.columns.column(place).cast(field.type)
-                for place, field in zip(self._places, self.relation, strict=True)
-            ]
-            if arrays:
-                batch.columns = pa.RecordBatch.from_arrays(arrays, schema=self.relation)
-            else:
-                batch.columns = batch.columns.select([])
-            yield batch
-
-    def __repr__(self) -> str:
-        return repr(self._inner)

@@ -197,6 +197,7 @@ class LocalJob:
         runnable = self._claiming(job, allow_non_restored_state, allow_dropped)
         before, after, epoch = self._job.spec, runnable.spec, self.checkpoint.last_epoch()
         same = before.parallelism == after.parallelism and len(before.stages) == len(after.stages)
+        same = same and before.max_parallelism == after.max_parallelism
         if same and (epoch is None or not moved(after, epoch)):
             self._start_again(runnable)
         else:
@@ -219,7 +220,7 @@ class LocalJob:
         """Start again with another parallelism, or with other stages."""
         before, after = self._job.spec, job.spec
         held = dict(sorted(self.checkpoint.journals.items()))
-        dealt = redeal_in_memory(held, deal_for(after), before.degrees)
+        dealt = redeal_in_memory(held, deal_for(after, before.max_parallelism), before.degrees)
         self.checkpoint.move(dealt, carry_over(self.checkpoint, after))
         self._start_again(job)
 

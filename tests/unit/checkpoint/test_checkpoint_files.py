@@ -45,21 +45,7 @@ def keyed_job(parallelism: int = 2, groups: int = 128, operators: int = 1, **own
     return env._compile(None).spec
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"groups": 64}, "with max parallelism 128, this job has 64. Run it with 128 again"),
-    ],
-)
-def test_what_is_fixed_by_a_checkpoint_cannot_change(
-    tmp_path: Path, changed: dict[str, int], message: str
-) -> None:
-    JobDirectory(str(tmp_path)).prepare(keyed_job())
-    with pytest.raises(StateError, match=message):
-        JobDirectory(str(tmp_path)).prepare(keyed_job(**changed))
-
-
-def test_parallelism_may_change_as_a_whole_or_of_one_operator(tmp_path: Path) -> None:
+def test_parallelism_and_key_groups_may_change(tmp_path: Path) -> None:
     def fits(job: JobSpec) -> bool:
         directory = JobDirectory(str(tmp_path))
         directory.prepare(job)
@@ -68,6 +54,7 @@ def test_parallelism_may_change_as_a_whole_or_of_one_operator(tmp_path: Path) ->
     assert fits(keyed_job(operators=2))
     assert fits(keyed_job(operators=2))
     assert not fits(keyed_job(3, operators=2))
+    assert not fits(keyed_job(groups=64, operators=2))
     assert not fits(keyed_job(operators=3))
     assert not fits(keyed_job(operators=2, map0=1))
 

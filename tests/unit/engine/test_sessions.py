@@ -59,6 +59,8 @@ def test_a_session_that_scurry_has_made_is_made_again(monkeypatch: pytest.Monkey
     monkeypatch.setattr(SparkContext, "_active_spark_context", object())
     monkeypatch.setattr(SparkSession, "_instantiatedSession", None)
     monkeypatch.setattr(sessions, "_own", gateway)
+    first = {"spark.master": "local[3]", "spark.app.name": "mine"}
+    monkeypatch.setattr(sessions, "_own_settings", first)
     asked: list[Any] = []
 
     def obtain(settings: Any) -> Any:
@@ -68,8 +70,8 @@ def test_a_session_that_scurry_has_made_is_made_again(monkeypatch: pytest.Monkey
         return made
 
     monkeypatch.setattr(sessions, "obtain_session", obtain)
-    found: Any = sessions.renewed_session({"spark.master": "local[2]"})
-    assert (found, asked) == (made, [{"spark.master": "local[2]"}])
+    found: Any = sessions.renewed_session({"spark.app.name": "other"})
+    assert (found, asked) == (made, [{"spark.master": "local[3]", "spark.app.name": "other"}])
 
 
 def test_a_query_whose_jvm_has_died_is_not_active() -> None:

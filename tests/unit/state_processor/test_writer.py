@@ -164,7 +164,8 @@ def start_from(path: str, job: LocalJob) -> None:
     assert found is not None
     journal, spec = MemoryJournal(), job._job.spec
     InitialState(found.files.initial_state_of(*ONLY)).fill(journal)
-    dealt = redeal_in_memory({ONLY: journal}, deal_for(spec), found.generation.operators)
+    deal = deal_for(spec, spec.max_parallelism)
+    dealt = redeal_in_memory({ONLY: journal}, deal, found.generation.operators)
     job.checkpoint.move(dealt, CarriedOver(found.epoch))
     job._start_again(job._job)
     found.close()

@@ -174,6 +174,12 @@ class ViewKeeper:
         self.settle()
         self._change(RESTARTING)
 
+    def renew(self, job: JobSpec) -> None:
+        """The next run has other slots, which begin a new view."""
+        self.interrupted()
+        self._view = ""
+        self._status = msgspec.structs.replace(self._status, parallelism=job.parallelism)
+
     def close(self, state: str, linger: bool) -> None:
         """The driver ends: the job is in ``state``. With ``linger`` queries are answered for a
         while, as another driver may go on with the job."""

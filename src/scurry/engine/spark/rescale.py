@@ -1,5 +1,5 @@
-"""A checkpoint for another parallelism, another engine, or a program whose operators run in other
-stages.
+"""A checkpoint for another parallelism or number of key groups, another engine, or a program whose
+operators run in other stages.
 
 Spark reads the journals of the last committed micro-batch, out of its state stores or out of files,
 a task for each slot, and each task deals its journal out into files, one for each new slot. Nothing
@@ -83,7 +83,7 @@ def _deal_out_state(
     job: JobSpec,
     payload: JobPayload,
 ) -> None:
-    deal = deal_for(job)
+    deal = deal_for(job, before.max_parallelism)
     old, new = directory.home_of(before), directory.home_of(made)
     if before.written:
         deal_out_written(old, new, deal, before)

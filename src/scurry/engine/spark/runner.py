@@ -41,6 +41,7 @@ from scurry.engine.protocol import Outrun
 from scurry.engine.queryable.keeper import ViewKeeper
 from scurry.engine.queryable.settings import QuerySettings
 from scurry.engine.reporting import Reporting
+from scurry.engine.rescaling import BacklogWatch, Bounds, Rescaling
 from scurry.engine.restarts import Restarts
 from scurry.engine.savepoints import Savepoints
 from scurry.engine.snapshot import take_snapshot
@@ -74,6 +75,7 @@ class ClaimedCheckpoint:
         """A new checkpoint begins with what is in ``savepoint``, if one is given; ``store`` says
         how the object store of a URL is reached."""
         self.temporary = location is None
+        self._duration = duration
         self.directory = JobDirectory(location or str(process_directory("jobs")), store)
         self.lease = self.directory.claim(job, duration)
         self.lease.keep()
@@ -106,6 +108,14 @@ class ClaimedCheckpoint:
                 "in %s",
                 *(savepoint, self.directory.root),
             )
+
+    def claim_again(self) -> None:
+        """Hold the checkpoint as the next driver would, with numbers of its own for what it makes;
+        what this one has made is taken over. Raises if somebody else has been faster."""
+        job, duration = self.lease.holder.job, self._duration
+        self.lease.release()
+        self.lease = self.directory.claim(job, duration)
+        self.lease.keep()
 
     def give_back(self) -> None:
         """The job has ended, or did not start."""
@@ -151,6 +161,7 @@ class SparkJob:
             sys_path=tuple(dict.fromkeys(os.path.abspath(entry) for entry in sys.path)),
         )
         self._program = self._spec
+        self._with_parallelism = job.with_parallelism
         self.job_id = self._spec.run_id
         self._may_drop = allow_non_restored_state, allow_dropped
         self._sinks = job.sinks
@@ -165,11 +176,18 @@ class SparkJob:
         self._own_id = self._directory.manifest.copy or self._checkpoint_id
         self._stores = stores_name(self._own_id, self._lease.holder.stores)
         self._failure: BaseException | None = None
-        self._stopping = threading.Event()
+        #: the job is to end; the run under way is to end
+        self._stopping, self._halting = threading.Event(), threading.Event()
+        bounds = Bounds.of(self._configuration)
+        self._rescaling = Rescaling(
+            *(self._halting.set, self._spec.max_parallelism),
+            None if bounds is None else BacklogWatch(bounds),
+        )
         self._stopped_with_savepoint = False
         self._ended = threading.Event()
         self._savepoints = Savepoints(
-            self._directory, job.graph, self._stop_with_savepoint, self._savepoint_target
+            *(self._directory, job.graph, self._stop_with_savepoint, self._savepoint_target),
+            self._rescaling,
         )
         self._views = self._view_keeper()
         try:
@@ -200,7 +218,7 @@ class SparkJob:
 
     def _prepare(self) -> str:
         """Take the checkpoint over, if the program may go on with it; the checkpoint's id."""
-        self._directory.check(self._spec)
+        self._directory.check()
         standing = self._directory.standing()
         if standing is not None:
             self._spec = claim_state(self._program, standing, *self._may_drop)
@@ -228,6 +246,7 @@ class SparkJob:
     def stop(self) -> None:
         """Ask the job to end after the current micro-batch."""
         self._stopping.set()
+        self._halting.set()
 
     def savepoint(
         self, directory: str | None, *, stop: bool = False, drain: bool = False
@@ -235,9 +254,13 @@ class SparkJob:
         """Ask for a savepoint; see :class:`scurry.engine.savepoints.Savepoints`."""
         return self._savepoints.ask(directory, stop, drain)
 
+    def rescale(self, parallelism: int) -> Future[str]:
+        """Ask for another parallelism; see :class:`scurry.engine.rescaling.Rescaling`."""
+        return self._rescaling.ask(parallelism)
+
     def _stop_with_savepoint(self) -> None:
         self._stopped_with_savepoint = True
-        self._stopping.set()
+        self.stop()
 
     def _savepoint_target(self, directory: str | None, name: str) -> Wish:
         chosen = directory or SAVEPOINT_DIRECTORY.read(self._configuration)
@@ -305,11 +328,13 @@ class SparkJob:
     def _attempt(self) -> bool:
         """Run until the end or a failure; whether that was the last attempt."""
         try:
-            while not self._run_once():
-                # once at most: the previous driver then finds that it has lost its lease
-                self._directory.take_over()
-                self._prepare()
-            return True
+            while True:
+                while not self._run_once():
+                    # once at most: the previous driver then finds that it has lost its lease
+                    self._directory.take_over()
+                    self._prepare()
+                if self._stopping.is_set() or not self._halting.is_set():
+                    return True
         except BaseException as failure:
             found = self._cause_of(failure)
             pause = None if self._stopping.is_set() else self._restarts.after(found)
@@ -325,6 +350,8 @@ class SparkJob:
     def _run_once(self) -> bool:
         """Run until the end; False if the checkpoint has to be taken over again before."""
         self._revive()
+        if self._rescaling.due is not None and self._halting.is_set():
+            self._take_up(self._rescaling.due)
         spec = replace(self._spec, run_id=uuid.uuid4().hex)
         if not self._directory.fits(spec):
             rescale(self._session, self._directory, spec, self._payload(spec, []))
@@ -341,10 +368,31 @@ class SparkJob:
         else:
             attempt = Attempt(*given, self._views)
         try:
-            attempt.run(self._trigger, self._stopping, self._teller.tell)
+            attempt.run(self._trigger, self._halting, self._tell)
         except Outrun:
             return False
         return True
+
+    def _take_up(self, parallelism: int) -> None:
+        """Begin again with another parallelism, as a driver would that is started with it."""
+        assert self._with_parallelism is not None, "every compiled job can be compiled again"
+        made = self._with_parallelism(parallelism)
+        kept = {name: getattr(self._program, name) for name in ("run_id", "local_root", "sys_path")}
+        self._program = self._spec = replace(made, **kept)
+        self._claimed.claim_again()
+        self._lease = self._claimed.lease
+        self._stores = stores_name(self._own_id, self._lease.holder.stores)
+        self._prepare()
+        self._session = query_session(self._session, self._spec.parallelism)
+        if self._views is not None:
+            self._views.renew(self._spec)
+        self._halting.clear()
+        if self._stopping.is_set():
+            self._halting.set()
+
+    def _tell(self, progress: Progress) -> None:
+        self._teller.tell(progress)
+        self._rescaling.look(progress, self._spec.parallelism)
 
     def _begin_view(self) -> str:
         """The view of queryable states that slots are to feed in the next run, if any."""
@@ -386,6 +434,7 @@ class SparkJob:
 
     def _finish(self) -> None:
         self._savepoints.close(self._failure)
+        self._rescaling.close(self._failure)
         if self._claimed.temporary:
             delete_stores(self._spec.local_root, self._stores)
         for each in self._sinks:

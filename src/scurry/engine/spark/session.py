@@ -80,6 +80,8 @@ def _quiet_py4j() -> None:
 
 #: The way to the JVM that was started here, for telling it from one that the user has started.
 _own: Any = None
+#: The settings with which that session was made; one that takes its place has them, too.
+_own_settings: dict[str, str] = {}
 
 
 def jvm_has_died(session: SparkSession) -> bool:
@@ -106,12 +108,12 @@ def renewed_session(settings: Mapping[str, str]) -> SparkSession:
     SparkSession._instantiatedSession = None
     SparkContext._active_spark_context = None
     SparkContext._gateway = SparkContext._jvm = None
-    return obtain_session(settings)
+    return obtain_session({**_own_settings, **settings})
 
 
 def obtain_session(settings: Mapping[str, str]) -> SparkSession:
     """The active session, or a new one for ``settings`` (keys beginning with ``spark.``)."""
-    global _own
+    global _own, _own_settings
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
@@ -137,7 +139,7 @@ def obtain_session(settings: Mapping[str, str]) -> SparkSession:
         with _FilteredErrors():
             session = builder.getOrCreate()
         if fresh:
-            _own = SparkContext._gateway
+            _own, _own_settings = SparkContext._gateway, dict(settings)
             if os.name == "posix":
                 quicken_local_files(session)
     except Exception as failure:
