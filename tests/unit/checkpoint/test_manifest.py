@@ -56,6 +56,7 @@ def test_what_it_says(tmp_path: Path) -> None:
                 "stages": 1,
                 "engine": "micro-batch",
                 "written": False,
+                "max_parallelism": 128,
             }
         ],
     }
