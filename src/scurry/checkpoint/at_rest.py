@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scurry.checkpoint.contents import is_held
-from scurry.checkpoint.copies import link_tree
+from scurry.checkpoint.copies import link_runs, link_tree
 from scurry.checkpoint.directory import JobDirectory
 from scurry.checkpoint.epochs import Epoch
 from scurry.checkpoint.layout import Home
@@ -111,8 +111,8 @@ def _copied(
 ) -> CheckpointAtRest:
     home, copy = directory.home_of(generation), Home(Path(room.name))
     if used:
-        for source, target in zip(home.of_slots, copy.of_slots, strict=True):
-            link_tree(source, target)
+        link_runs(home.all_runs, copy.all_runs)
+        link_tree(home.logs_of_slots, copy.logs_of_slots)
         if generation.written:
             link_tree(home.initial_state, copy.initial_state)
     take_over(home, copy, generation.first, last)
@@ -132,7 +132,7 @@ def _room(directory: JobDirectory, used: bool) -> tempfile.TemporaryDirectory[st
     if not used:
         return tempfile.TemporaryDirectory(prefix="scurry-reading-", ignore_cleanup_errors=True)
     place = directory.layout.frozen
-    place.mkdir(mode=0o700, exist_ok=True)
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
     for left in place.glob(f"{_READING}*"):
         if left.stat().st_mtime < time.time() - _GIVEN_UP:
             shutil.rmtree(left, ignore_errors=True)

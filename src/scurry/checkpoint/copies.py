@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
-from scurry.common.any_paths import AnyPath, copy_file, files_below
+from scurry.common.any_paths import AnyPath, ObjectPath, copy_file, files_below
+from scurry.state.runs.packs import owner_of, packed, unpacked
 
 #: Files of more bytes than this are linked. A link costs more than a copy of very few bytes where
 #: many names lie in one directory, and a small file may be one that Spark writes again.
@@ -59,6 +62,31 @@ def link_tree(source: AnyPath, target: AnyPath) -> None:
             link_or_copy(path, copied)
         except FileNotFoundError:
             copied.unlink(missing_ok=True)
+
+
+def link_runs(source: AnyPath, target: AnyPath) -> None:
+    """The same for the directories of runs. What is one object of an object store is several files
+    elsewhere: :mod:`scurry.state.runs.packs`."""
+    if isinstance(source, Path) or isinstance(target, ObjectPath):
+        link_tree(source, target)
+        return
+    for name, path in files_below(source):
+        place = (target / name).parent
+        place.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):
+            for file, content in unpacked(path.read_bytes()):
+                (place / file).write_bytes(content)
+
+
+def put_runs(source: Path, names: Iterable[str], target: ObjectPath) -> None:
+    """Have the files ``names`` below ``source``, which belong to runs, below ``target`` too."""
+    objects: dict[str, list[Path]] = {}
+    for name in names:
+        path = source / name
+        key = f"{name.removesuffix(path.name)}{owner_of(path.name)}"
+        objects.setdefault(key, []).append(path)
+    for key, files in objects.items():
+        (target / key).write_bytes(packed(files))
 
 
 def copy_room(source: Path, target: Path) -> None:

@@ -393,9 +393,9 @@ class JobDirectory:
         self.write_epoch_of(self.generation, epoch)
         if self.begins_with_state and epoch.batch > self.generation.first:
             self._settle_in()
-        old = epoch.batch - _KEEP
-        remove_files([self.home.epoch(old)])
         if self.generation.engine != LIVE:
+            old = epoch.batch - _KEEP
+            self.home.epoch(old).unlink(missing_ok=True)
             remove_tree(self.home.plan(old))
 
     def write_promises(self, batch: int, prepared: Promises) -> None:
@@ -417,8 +417,9 @@ class JobDirectory:
         return msgspec.msgpack.decode(content, type=Promises)
 
     def drop_promises(self, batch: int) -> None:
-        """Sinks have committed what they prepared in micro-batch ``batch``."""
-        self.home.promises(batch).unlink(missing_ok=True)
+        """Sinks have committed what they prepared in micro-batch ``batch``. An epoch that nobody
+        goes back to goes with it, by the same request."""
+        remove_files([self.home.promises(batch), self.home.epoch(batch - _KEEP)])
 
     def write_epoch_of(self, generation: Generation, epoch: Epoch) -> None:
         """Write an epoch down for a generation that may not be in force yet."""

@@ -144,18 +144,20 @@ class Home:
 
     def runs(self, stage: int, slot: int) -> AnyPath:
         """The directory of the runs of a slot: its large tables."""
-        return self._runs / f"{stage}-{slot}"
+        return self.all_runs / f"{stage}-{slot}"
 
     @property
-    def _runs(self) -> AnyPath:
+    def all_runs(self) -> AnyPath:
+        """Where the runs of all slots are."""
         return self.path / "runs"
 
     def log(self, stage: int, slot: int) -> AnyPath:
         """The directory of the large entries of a slot's log."""
-        return self._log / f"{stage}-{slot}"
+        return self.logs_of_slots / f"{stage}-{slot}"
 
     @property
-    def _log(self) -> AnyPath:
+    def logs_of_slots(self) -> AnyPath:
+        """Where the large entries of all logs are."""
         return self.path / "log"
 
     @property
@@ -195,12 +197,14 @@ class Home:
     @property
     def parts(self) -> tuple[AnyPath, ...]:
         """All directories of the generation, but those of drivers with a lease."""
-        return (*self.of_driver, *self.of_slots, self.initial_state, self.feeds, self.waiting)
-
-    @property
-    def of_slots(self) -> tuple[AnyPath, ...]:
-        """The directories of files that slots write once and nobody changes."""
-        return self._runs, self._log
+        return (
+            *self.of_driver,
+            self.all_runs,
+            self.logs_of_slots,
+            self.initial_state,
+            self.feeds,
+            self.waiting,
+        )
 
     @property
     def of_driver(self) -> tuple[AnyPath, ...]:

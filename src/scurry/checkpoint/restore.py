@@ -14,6 +14,7 @@ import tempfile
 import uuid
 from pathlib import Path
 
+from scurry.checkpoint.copies import put_runs
 from scurry.checkpoint.layout import Layout
 from scurry.checkpoint.manifest import Generation, ManifestFile
 from scurry.checkpoint.savepoint_manifest import (
@@ -90,12 +91,18 @@ def _put_in(place: Path, checkpoint: ObjectPath, manifest: SavepointManifest) ->
             "and execution.engine: live, and take a savepoint of that."
         )
     own.restored_from, own.copy = manifest.savepoint_id, uuid.uuid4().hex
-    old = Layout(place).home(generation.number).path
+    old = Layout(place).home(generation.number)
     generation.number = 0
-    prefix = "" if old == place else f"{old.name}/"
-    for name in manifest.files:
-        if place / name != Layout(place).manifest:
-            copy_file(place / name, checkpoint / name.removeprefix(prefix))
+    runs = f"{old.all_runs.name}/"
+    prefix = "" if old.path == place else f"{old.path.name}/"
+    # what connectors keep beside the generation, no job with an object store can have
+    names = {name.removeprefix(prefix) for name in manifest.files if name.startswith(prefix)}
+    names.discard(Layout(place).manifest.name)
+    of_runs = {name for name in names if name.startswith(runs)}
+    root = place / prefix
+    put_runs(root, of_runs, checkpoint)
+    for name in names - of_runs:
+        copy_file(root / name, checkpoint / name)
     fault_point("savepoint-restoring")
     if not ManifestFile(Layout(checkpoint).manifest).create(own):
         raise _somebody_else(checkpoint)

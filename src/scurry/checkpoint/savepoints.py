@@ -25,7 +25,7 @@ from pathlib import Path
 import msgspec
 
 from scurry.checkpoint.contents import read_contents
-from scurry.checkpoint.copies import copy_room, link_tree
+from scurry.checkpoint.copies import copy_room, link_runs, link_tree
 from scurry.checkpoint.directory import JobDirectory
 from scurry.checkpoint.layout import Layout
 from scurry.checkpoint.manifest import ManifestFile
@@ -149,8 +149,8 @@ def _freeze_into(directory: JobDirectory, made: Layout) -> None:
     old, new = directory.home_of(generation), made.home(kept.number)
     # a job that has committed nothing has a savepoint too: with it, it starts from the beginning
     take_over(old, new, generation.first, None if last < 0 else last)
-    for source, target in zip(old.of_slots, new.of_slots, strict=True):
-        link_tree(source, target)
+    link_runs(old.all_runs, new.all_runs)
+    link_tree(old.logs_of_slots, new.logs_of_slots)
     if generation.written:
         link_tree(old.initial_state, new.initial_state)
     copy_room(directory.layout.rooms, made.rooms)

@@ -148,8 +148,8 @@ class Source(ABC):
     @property
     def keeps_files(self) -> bool:
         """Whether it keeps files in the directory that :meth:`take_room` gives; then the checkpoint
-        has to be on a file system."""
-        return False
+        has to be on a file system. Whoever overrides that method is taken to do so."""
+        return type(self).take_room is not Source.take_room
 
     def take_room(self, room: Path) -> None:
         """Called on the driver when a job starts, before the source is sent to workers and before

@@ -90,10 +90,6 @@ class ForeachBatchSink(_FrameSink):
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_function": None}
 
-    @property
-    def keeps_files(self) -> bool:
-        return True
-
     def take_room(self, room: Path) -> None:
         self._room = room
 

@@ -79,7 +79,7 @@ class RunDirectory:
         """Remove a run or index; who has it open keeps it."""
         names = [f"{name}{suffix}" for suffix in {*_HASHES.values(), *_RUN, *_INDEX}]
         if self._cache is not None:
-            self._cache.delete(names)
+            self._cache.delete(name, names)
             return
         for each in names:
             (self.path / each).unlink(missing_ok=True)
