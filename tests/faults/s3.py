@@ -8,15 +8,18 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from scurry.common.object_store import ObjectStore, StoreSettings
 
 _BUSY = b"HTTP/1.1 503 Slow Down\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-#: What becomes of connections, by chance: cut before the request has arrived, cut before the answer
-#: has, refused as too busy, slow, left alone.
-_FATES = ("half a request", "half an answer", "busy", "slow", "well", "well")
+#: What becomes of disturbed connections: cut before the request has arrived, cut before the answer
+#: has, refused as too busy, slow.
+_FATES = ("half a request", "half an answer", "busy", "slow")
+#: How requests begin.
+_METHODS = (b"GET ", b"PUT ", b"POST ", b"DELETE ", b"HEAD ")
 BUCKET = "bucket"
 
 
@@ -50,11 +53,15 @@ def s3_server() -> Iterator[int]:
 
 
 class Proxy:
-    """Passes connections on to ``target``, disturbed as chance has it while :attr:`disturbs`."""
+    """Passes connections on to ``target`` and counts requests; one connection in ``one_in`` is
+    disturbed, none if that is 0."""
 
-    def __init__(self, target: int, seed: int) -> None:
-        self.disturbs = True
+    def __init__(self, target: int, seed: int = 0, one_in: int = 0) -> None:
+        self.one_in = one_in
         self.disturbed = 0
+        #: requests that have come, by what they are, and the bytes of requests
+        self.requests: Counter[str] = Counter()
+        self.sent = 0
         self._target = target
         self._chance = random.Random(seed)
         self._socket = socket.create_server(("127.0.0.1", 0))
@@ -67,8 +74,9 @@ class Proxy:
                 client, _ = self._socket.accept()
             except OSError:
                 return
-            fate = self._chance.choice(_FATES) if self.disturbs else "well"
-            self.disturbed += fate != "well"
+            unlucky = self.one_in > 0 and self._chance.randrange(self.one_in) == 0
+            fate = self._chance.choice(_FATES) if unlucky else "well"
+            self.disturbed += unlucky
             most = self._chance.randrange(10, 3000)
             threading.Thread(target=self._pass, args=(client, fate, most), daemon=True).start()
 
@@ -85,20 +93,32 @@ class Proxy:
             back = most if fate == "half an answer" else None
             answers = threading.Thread(target=_pump, args=(server, client, back), daemon=True)
             answers.start()
-            _pump(client, server, there)
+            _pump(client, server, there, self._count)
             answers.join()
+
+    def _count(self, some: bytes) -> None:
+        # whoever asks waits for the answer before asking again, so requests begin with a piece
+        self.sent += len(some)
+        if some.startswith(_METHODS):
+            self.requests[some.partition(b" ")[0].decode()] += 1
 
     def close(self) -> None:
         self._socket.close()
 
 
-def _pump(source: socket.socket, target: socket.socket, most: int | None) -> None:
+def _pump(
+    source: socket.socket,
+    target: socket.socket,
+    most: int | None,
+    seen: Callable[[bytes], None] = lambda some: None,
+) -> None:
     """Pass bytes on, ``most`` at the most; then hang up."""
     with suppress(OSError):
         while most is None or most > 0:
             some = source.recv(65536 if most is None else most)
             if not some:
                 break
+            seen(some)
             target.sendall(some)
             most = None if most is None else most - len(some)
     for each in (source, target):

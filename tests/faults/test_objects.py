@@ -27,7 +27,7 @@ def server() -> Iterator[int]:
 
 @pytest.fixture
 def proxy(server: int) -> Iterator[Proxy]:
-    made = Proxy(server, seed=7)
+    made = Proxy(server, seed=7, one_in=4)
     yield made
     made.close()
 

@@ -39,6 +39,11 @@ _NEEDED = {
 }
 #: Other spellings of a scheme.
 _SPELLINGS = {"s3a": "s3", "gcs": "gs", "az": "abfs", "abfss": "abfs"}
+#: Arguments that the configuration may replace. Requests are repeated here; a library that repeats
+#: them as well multiplies the attempts, and its pauses are long.
+_DEFAULTS: dict[str, dict[str, Any]] = {
+    "s3": {"config_kwargs": {"retries": {"max_attempts": 1}}},
+}
 #: Seconds before the second attempt at a request; each further pause is twice as long.
 _PAUSE, _ATTEMPTS = 0.1, 9
 #: Objects that are deleted by one request.
@@ -118,12 +123,9 @@ class ObjectStore:
         if self._connected is None or self._connected[0] != os.getpid():
             import fsspec
 
-            made = fsspec.filesystem(
-                self.scheme,
-                skip_instance_cache=True,
-                use_listings_cache=False,
-                **self._options,
-            )
+            plain = {"skip_instance_cache": True, "use_listings_cache": False}
+            asked = {**plain, **_DEFAULTS.get(self.scheme, {}), **self._options}
+            made = fsspec.filesystem(self.scheme, **asked)
             self._connected = os.getpid(), made
         return self._connected[1]
 
