@@ -3,7 +3,8 @@
 A store holds *objects*: bytes under a key. Four things are asked of it, and all object stores
 promise them: an object appears whole or not at all; it can be created only if there is none of its
 key; who reads or lists after a write sees the write; objects can be deleted. Nothing is renamed,
-nothing is appended to, and there are no directories.
+nothing is appended to, and there are no directories. HDFS is made to look like that:
+:mod:`scurry.common.hadoop_files`.
 
 Requests fail now and then: a connection is cut, a server is too busy. All requests here can be
 repeated, so they are, for about a minute. A repeated creation may find the object that the first
@@ -22,11 +23,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import msgspec
 
 from scurry.common.configuration import Configuration
 from scurry.common.errors import ConfigurationError
+from scurry.common.hadoop_files import HadoopFiles
 from scurry.common.options.checkpoints import STORE_CACHE, STORE_OPTIONS
 
 _log = logging.getLogger("scurry.checkpoint")
@@ -36,7 +39,10 @@ _NEEDED = {
     "s3": ("s3fs", "scurry[s3]"),
     "gs": ("gcsfs", "scurry[gcs]"),
     "abfs": ("adlfs", "scurry[azure]"),
+    "hdfs": ("requests", "scurry[hdfs]"),
+    "webhdfs": ("requests", "scurry[hdfs]"),
 }
+_HADOOP = frozenset({"hdfs", "webhdfs"})
 #: Other spellings of a scheme.
 _SPELLINGS = {"s3a": "s3", "gcs": "gs", "az": "abfs", "abfss": "abfs"}
 #: Arguments that the configuration may replace. Requests are repeated here; a library that repeats
@@ -48,8 +54,10 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 _PAUSE, _ATTEMPTS = 0.1, 9
 #: Objects that are deleted by one request.
 _AT_ONCE = 1000
+#: Words in the names of options whose values are shown to nobody.
+_SECRET = ("secret", "token", "password", "key", "credential", "connection", "cert")
 #: Failures that another attempt does not change.
-_FINAL = (FileNotFoundError, FileExistsError, PermissionError, NotImplementedError)
+_FINAL = (FileNotFoundError, FileExistsError, PermissionError)
 _FINAL_NUMBERS = frozenset({errno.ENOSYS, errno.ENAMETOOLONG, errno.EPERM})
 
 
@@ -89,6 +97,7 @@ class ObjectStore:
         self.cache_bytes = settings.cache_bytes
         self.scheme = _SPELLINGS.get(scheme, scheme)
         self._options = _arguments(settings.options)
+        self._secrets = _secrets_in(settings.options)
         self._connected: tuple[int, Any] | None = None
         #: how many requests of each kind this process has made, repeated ones not counted
         self.requests: Counter[str] = Counter()
@@ -121,13 +130,17 @@ class ObjectStore:
     def _files(self) -> Any:
         """The file system of fsspec; a process that was forked makes one of its own."""
         if self._connected is None or self._connected[0] != os.getpid():
-            import fsspec
-
-            plain = {"skip_instance_cache": True, "use_listings_cache": False}
-            asked = {**plain, **_DEFAULTS.get(self.scheme, {}), **self._options}
-            made = fsspec.filesystem(self.scheme, **asked)
-            self._connected = os.getpid(), made
+            self._connected = os.getpid(), self._connect()
         return self._connected[1]
+
+    def _connect(self) -> Any:
+        if self.scheme in _HADOOP:
+            return HadoopFiles(self.scheme, self._options)
+        import fsspec
+
+        plain = {"skip_instance_cache": True, "use_listings_cache": False}
+        asked = {**plain, **_DEFAULTS.get(self.scheme, {}), **self._options}
+        return fsspec.filesystem(self.scheme, **asked)
 
     # --- requests
 
@@ -199,21 +212,37 @@ class ObjectStore:
             try:
                 return request(self._files)
             except Exception as failure:
-                found = _as_known(failure)
+                found = _as_known(failure, self._secrets)
                 if not left or isinstance(found, _FINAL) or _is_final(found):
                     raise found from None
-                _log.debug("%s of %s is tried again: %s", kind, key, failure)
+                _log.debug("%s of %s is tried again: %s", kind, key, found)
             time.sleep(pause)
             pause *= 2
         raise AssertionError
 
 
-def _as_known(failure: Exception) -> OSError:
-    """A failure as an :class:`OSError`. A refused creation has other names in some stores."""
+def _secrets_in(options: Mapping[str, str]) -> frozenset[str]:
+    """The values of options that must not be shown, as they are and as parts of a URL."""
+    values = {value for name, value in options.items() if any(w in name for w in _SECRET) if value}
+    return frozenset(values | {quote(value, safe="") for value in values})
+
+
+def _as_known(failure: Exception, secrets: frozenset[str]) -> OSError:
+    """A failure as an :class:`OSError` without ``secrets``, which libraries put into messages. A
+    refused creation has other names in some stores."""
     text = str(failure)
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, "***")
     if "PreconditionFailed" in text or "precondition" in text.lower():
         return FileExistsError(text)
-    return failure if isinstance(failure, OSError) else OSError(f"{type(failure).__name__}: {text}")
+    for kind in _FINAL:
+        if isinstance(failure, kind):
+            return kind(text)
+    if isinstance(failure, NotImplementedError):
+        return OSError(errno.ENOSYS, text)
+    if isinstance(failure, OSError) and text == str(failure):
+        return failure
+    return OSError(f"{type(failure).__name__}: {text}")
 
 
 def _is_final(failure: OSError) -> bool:
