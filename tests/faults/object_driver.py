@@ -1,13 +1,13 @@
-"""The job under fault in the live engine, with its checkpoint in an object store:
-``python -m tests.faults.object_driver ROOT PORT``."""
+"""The job under fault in the live engine, with its checkpoint at a URL:
+``python -m tests.faults.object_driver ROOT URL OPTIONS``, the options of the store as JSON."""
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 from tests.faults.job import build
-from tests.faults.s3 import BUCKET, options
 
 from scurry.common import Configuration, RestartStrategies
 from scurry.datastream import StreamExecutionEnvironment
@@ -15,18 +15,18 @@ from scurry.datastream import StreamExecutionEnvironment
 SLOTS = 2
 
 
-def main(root: Path, port: int) -> None:
+def main(root: Path, location: str, options: dict[str, str]) -> None:
     """Run the job to its end."""
     settings = {
         "spark.master": "local[3]",
         "execution.engine": "live",
-        "execution.checkpointing.dir": f"s3://{BUCKET}/jobs/one",
+        "execution.checkpointing.dir": location,
         "execution.checkpointing.interval": "100 ms",
         "scurry.state.local-dir": str(root / "local"),
         "scurry.batch.max-records": "20",
         "scurry.state.compact-above": "4000",
         "scurry.state.runs-above": "2",
-        **{f"scurry.checkpoint.store.{name}": value for name, value in options(port).items()},
+        **{f"scurry.checkpoint.store.{name}": value for name, value in options.items()},
     }
     env = StreamExecutionEnvironment.get_execution_environment(Configuration.of(settings))
     env.set_parallelism(SLOTS)
@@ -38,4 +38,4 @@ def main(root: Path, port: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3]))

@@ -124,12 +124,3 @@ def _pump(
     for each in (source, target):
         with suppress(OSError):
             each.shutdown(socket.SHUT_RDWR)
-
-
-def environment(port: int) -> dict[str, str]:
-    """The same as :func:`options`, as variables that the store's own library reads."""
-    return {
-        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
-        "AWS_ACCESS_KEY_ID": "user",
-        "AWS_SECRET_ACCESS_KEY": "hush-hush",
-    }
