@@ -7,7 +7,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 WITH_JAVA := JAVA_HOME="$$(sh scripts/ensure-java.sh)" && export JAVA_HOME
 
-.PHONY: help demo test lint pytest fuzz soak soak-sinks bench diff-flink docs clean
+.PHONY: help demo test lint pytest fuzz soak soak-sinks soak-objects bench diff-flink docs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -51,6 +51,10 @@ soak-sinks: $(STAMP) ## the same between Kafka, Postgres and files; OUTAGES=s ha
 	@sh scripts/install_servers.sh
 	@$(WITH_JAVA) && $(BIN)/scurry warm-up && \
 	  $(BIN)/python -m tests.faults.sinks_soak --kills $(KILLS) $(if $(OUTAGES),--outages $(OUTAGES))
+
+soak-objects: $(STAMP) ## kill a job whose checkpoint is in S3, or with ON=hdfs in HDFS, KILLS=n times
+	@$(WITH_JAVA) && $(BIN)/scurry warm-up && \
+	  $(BIN)/python -m tests.faults.object_soak --kills $(KILLS) --on $(or $(ON),s3)
 
 bench: $(STAMP) ## measure: all of benchmarks/, or one with NAME=<name>
 	@$(WITH_JAVA) && $(BIN)/scurry warm-up && \

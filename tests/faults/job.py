@@ -43,7 +43,8 @@ def key_of(i: int) -> str:
 
 
 class Numbers(Source):
-    """0, 1, 2 ... until the file ``stop`` appears."""
+    """0, 1, 2 ... until the file ``stop`` appears; nothing while there is a file ``pause`` beside
+    it."""
 
     max_tasks = 1
 
@@ -68,6 +69,8 @@ class _Counting(SourceEnumerator):
         return 0
 
     def plan(self, position: int, max_records: int) -> ReadPlan:
+        if self.stop.with_name("pause").exists():
+            return ReadPlan(position, [], finished=self.stop.exists())
         end = position + max_records
         return ReadPlan(end, [ReadRange("0", [position, end])], finished=self.stop.exists())
 

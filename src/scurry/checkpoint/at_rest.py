@@ -18,12 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scurry.checkpoint.contents import is_held
-from scurry.checkpoint.copies import link_tree
+from scurry.checkpoint.copies import link_runs, link_tree
 from scurry.checkpoint.directory import JobDirectory
 from scurry.checkpoint.epochs import Epoch
 from scurry.checkpoint.layout import Home
 from scurry.checkpoint.manifest import Generation, check_writer
 from scurry.checkpoint.takeover import take_over
+from scurry.common.any_paths import AnyPath
 from scurry.common.errors import StateError
 from scurry.common.own_directories import check_owner
 
@@ -39,12 +40,12 @@ _GIVEN_UP = 86400.0
 class CheckpointAtRest:
     """A checkpoint as of its last committed micro-batch."""
 
-    root: Path
+    root: AnyPath
     max_parallelism: int
     generation: Generation
     epoch: Epoch
     #: Spark's checkpoint
-    spark: Path
+    spark: AnyPath
     #: where the runs of slots are, and the large entries of their logs
     files: Home
     #: removed with this object
@@ -71,7 +72,8 @@ def located(location: str) -> JobDirectory:
             "`scurry savepoint create` printed."
         )
     advice = "Copy it to a directory of your own if you trust whoever made it."
-    check_owner(directory.root.resolve(), advice)
+    if isinstance(directory.root, Path):
+        check_owner(directory.root.resolve(), advice)
     check_writer(directory.root, directory.manifest.writer)
     return directory
 
@@ -109,8 +111,8 @@ def _copied(
 ) -> CheckpointAtRest:
     home, copy = directory.home_of(generation), Home(Path(room.name))
     if used:
-        for source, target in zip(home.of_slots, copy.of_slots, strict=True):
-            link_tree(source, target)
+        link_runs(home.all_runs, copy.all_runs)
+        link_tree(home.logs_of_slots, copy.logs_of_slots)
         if generation.written:
             link_tree(home.initial_state, copy.initial_state)
     take_over(home, copy, generation.first, last)
@@ -130,7 +132,7 @@ def _room(directory: JobDirectory, used: bool) -> tempfile.TemporaryDirectory[st
     if not used:
         return tempfile.TemporaryDirectory(prefix="scurry-reading-", ignore_cleanup_errors=True)
     place = directory.layout.frozen
-    place.mkdir(mode=0o700, exist_ok=True)
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
     for left in place.glob(f"{_READING}*"):
         if left.stat().st_mtime < time.time() - _GIVEN_UP:
             shutil.rmtree(left, ignore_errors=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 from scurry.checkpoint.directory import JobDirectory
 from scurry.checkpoint.epochs import Epoch
@@ -21,6 +20,7 @@ from scurry.checkpoint.stored import (
     StoredSource,
     StoredState,
 )
+from scurry.common.any_paths import AnyPath, ObjectPath
 from scurry.common.errors import StateError
 from scurry.functions.history import History
 from scurry.runtime.sinks import SinkOperator
@@ -120,14 +120,19 @@ def _is_sink(record: OperatorRecord) -> bool:
     return (layout if isinstance(layout, str) else layout.kind) == SinkOperator.state_kind
 
 
-def disk_usage(root: Path) -> dict[str, int]:
+def disk_usage(root: AnyPath) -> dict[str, int]:
     """Bytes of files below ``root`` by the entry of ``root`` they are in; links are not followed.
     Files that disappear meanwhile, because a job is running, do not count."""
     found: dict[str, int] = {}
+    if isinstance(root, ObjectPath):
+        for key, size in sorted(root.store.find(root.key).items()):
+            first = key.removeprefix(f"{root.key}/").partition("/")[0]
+            found[first] = found.get(first, 0) + size
+        return found
     for entry in sorted(os.scandir(root), key=lambda entry: entry.name):
-        size = _size(entry)
-        if size is not None:
-            found[entry.name] = size
+        held = _size(entry)
+        if held is not None:
+            found[entry.name] = held
     return found
 
 

@@ -10,15 +10,23 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
+
+from scurry.common.any_paths import AnyPath, ObjectPath, copy_file, files_below
+from scurry.state.runs.packs import owner_of, packed, unpacked
 
 #: Files of more bytes than this are linked. A link costs more than a copy of very few bytes where
 #: many names lie in one directory, and a small file may be one that Spark writes again.
 LARGE = 65_536
 
 
-def link_or_copy(source: Path, target: Path) -> None:
+def link_or_copy(source: AnyPath, target: AnyPath) -> None:
     """Have the content of ``source``, which nobody changes, under the name ``target`` too."""
+    if not (isinstance(source, Path) and isinstance(target, Path)):
+        copy_file(source, target)
+        return
     try:
         os.link(source, target)
     except FileNotFoundError:
@@ -28,33 +36,57 @@ def link_or_copy(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def copy_if_there(source: Path, target: Path) -> bool:
+def copy_if_there(source: AnyPath, target: AnyPath) -> bool:
     """Copy a file that somebody may remove meanwhile, and link it if it is large; whether the file
     was there."""
     try:
-        if source.stat().st_size > LARGE:
+        if isinstance(source, Path) and source.stat().st_size > LARGE:
             link_or_copy(source, target)
         else:
-            shutil.copyfile(source, target)
+            copy_file(source, target)
     except FileNotFoundError:
         target.unlink(missing_ok=True)
         return False
     return True
 
 
-def link_tree(source: Path, target: Path) -> None:
+def link_tree(source: AnyPath, target: AnyPath) -> None:
     """Have all files below ``source`` below ``target`` too; drafts are left out. Files that are
     removed meanwhile do not count."""
-    for place, _, names in os.walk(source):
-        into = target / Path(place).relative_to(source)
-        into.mkdir(parents=True, exist_ok=True)
-        for name in names:
-            if name.endswith(".draft"):
-                continue
-            try:
-                link_or_copy(Path(place, name), into / name)
-            except FileNotFoundError:
-                (into / name).unlink(missing_ok=True)
+    for name, path in files_below(source):
+        if name.endswith(".draft"):
+            continue
+        copied = target / name
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            link_or_copy(path, copied)
+        except FileNotFoundError:
+            copied.unlink(missing_ok=True)
+
+
+def link_runs(source: AnyPath, target: AnyPath) -> None:
+    """The same for the directories of runs. What is one object of an object store is several files
+    elsewhere: :mod:`scurry.state.runs.packs`."""
+    if isinstance(source, Path) or isinstance(target, ObjectPath):
+        link_tree(source, target)
+        return
+    for name, path in files_below(source):
+        place = (target / name).parent
+        place.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):
+            for file, content in unpacked(path.read_bytes()):
+                (place / file).write_bytes(content)
+
+
+def put_runs(source: Path, names: Iterable[str], target: ObjectPath) -> None:
+    """Have the files ``names`` below ``source``, which belong to runs, below ``target`` too."""
+    objects: dict[str, list[Path]] = {}
+    for name in names:
+        path = source / name
+        key = f"{name.removesuffix(path.name)}{owner_of(path.name)}"
+        objects.setdefault(key, []).append(path)
+    for key, files in objects.items():
+        (target / key).write_bytes(packed(files))
 
 
 def copy_room(source: Path, target: Path) -> None:

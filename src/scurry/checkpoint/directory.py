@@ -20,12 +20,9 @@ the number of the driver that made it.
 from __future__ import annotations
 
 import getpass
-import os
-import shutil
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -44,13 +41,23 @@ from scurry.checkpoint.manifest import (
 )
 from scurry.checkpoint.restore import restore
 from scurry.checkpoint.takeover import take_over, take_over_pledges
-from scurry.checkpoint.whole_files import write_whole
 from scurry.common.advice import WAYS_OUT
+from scurry.common.any_paths import (
+    AnyPath,
+    ObjectPath,
+    here,
+    names_in,
+    path_of,
+    remove_files,
+    remove_tree,
+    write_whole,
+)
 from scurry.common.errors import ConfigurationError, StateError, cause_to_show
 from scurry.common.new_files import NumberedDirectory
+from scurry.common.object_store import StoreSettings
 from scurry.common.options.checkpoints import LEASE_DURATION
 from scurry.common.options.execution import LIVE
-from scurry.common.own_directories import check_owner, own_directory
+from scurry.common.own_directories import check_owner, own_directory, user_root
 from scurry.runtime.ingress import TaskPlan, decode_plan, encode_plan
 from scurry.runtime.specs import JobSpec
 
@@ -60,15 +67,11 @@ _KEEP = 3
 class JobDirectory:
     """The files of one job."""
 
-    def __init__(self, location: str) -> None:
-        path = location.removeprefix("file://").removeprefix("file:")
-        if "://" in path:
-            raise ConfigurationError(
-                f"The checkpoint directory {location!r} is not on a file system this version of "
-                "Scurry can use. Give a local path, or one on a file system that the driver and "
-                "all executors have mounted under the same path."
-            )
-        self.layout = Layout(Path(path).absolute())
+    def __init__(self, location: str, store: StoreSettings | None = None) -> None:
+        """``location`` is a path, or a URL of an object store, which is reached as ``store``
+        says."""
+        self.layout = Layout(path_of(location, store))
+        self._store = store
         #: the epoch of the lease under which this process writes, 0 without one
         self._driver = 0
         #: the driver whose files are taken over, and its last plan when they were
@@ -100,7 +103,7 @@ class JobDirectory:
         """Begin with a savepoint, unless that has been done before, which this tells by False; see
         :mod:`scurry.checkpoint.restore`. Called by the holder of the lease."""
         with self._usable():
-            restored = restore(savepoint, self.root)
+            restored = restore(savepoint, self.root, self._store)
         self._read()
         return restored
 
@@ -110,7 +113,7 @@ class JobDirectory:
         return holder_of(NumberedDirectory(self.layout.leases))
 
     @property
-    def root(self) -> Path:
+    def root(self) -> AnyPath:
         """The directory itself."""
         return self.layout.root
 
@@ -235,23 +238,26 @@ class JobDirectory:
         for number in (0, *self.layout.generations()):
             for home in self.layout.home(number).drivers():
                 if home.driver < self._driver:
-                    shutil.rmtree(home.own, ignore_errors=True)
+                    remove_tree(home.own)
             legacy = self.layout.home(number)
             for part in (*legacy.of_driver, *legacy.plan_drafts):
-                shutil.rmtree(part, ignore_errors=True)
-        shutil.rmtree(self.layout.sealed_pledges(0), ignore_errors=True)
+                remove_tree(part)
+        remove_tree(self.layout.sealed_pledges(0))
 
     def _last_plan(self, generation: Generation) -> int:
         if generation.engine == LIVE:
             last = self._last_own_commit(generation)
             return generation.first - 1 if last is None else last
         place = self.home_of(generation).plans
-        names = os.listdir(place) if place.exists() else []
-        return max((int(name) for name in names if name.isdigit()), default=-1)
+        return max((int(name) for name in names_in(place) if name.isdigit()), default=-1)
 
     def _own(self) -> None:
         """Make the directory one that only this user can enter; raises :class:`StateError` if it
         is somebody else's."""
+        if isinstance(self.root, ObjectPath):
+            own_directory(user_root(), "Remove it, or set TMPDIR to a directory of your own.")
+            here(self.root).mkdir(parents=True, exist_ok=True)
+            return
         otherwise = "Take its ownership (chown), or give a directory of your own."
         place = self.root.resolve()
         if place.is_dir():
@@ -275,7 +281,7 @@ class JobDirectory:
         number = self._driver or self.generation.number + 1
         made = self.generation.followed_by(job, number, last + 1, self._driver)
         home = self.home_of(made)
-        shutil.rmtree(home.path, ignore_errors=True)
+        remove_tree(home.path)
         for part in (*home.needed, home.initial_state):
             part.mkdir(parents=True)
         return made
@@ -294,11 +300,11 @@ class JobDirectory:
         for number in self.layout.generations():
             # a later driver knows generations that this one does not
             if number not in known and not (self._driver and number > self._driver):
-                shutil.rmtree(self.layout.home(number).path, ignore_errors=True)
+                remove_tree(self.layout.home(number).path)
         if 0 not in known:
             first = self.layout.home(0, self._driver)
             for part in (*first.parts, *first.plan_drafts):
-                shutil.rmtree(part, ignore_errors=True)
+                remove_tree(part)
 
     def fits(self, job: JobSpec) -> bool:
         """Whether ``job`` can go on in the generation in force: it has the same slots, and all
@@ -309,7 +315,7 @@ class JobDirectory:
     def _settle_in(self) -> None:
         """Forget the previous generation, and the state that this one began with. Called when the
         generation in force has committed something, so that nobody goes back."""
-        shutil.rmtree(self.home.initial_state, ignore_errors=True)
+        remove_tree(self.home.initial_state)
         del self.manifest.generations[:-1]
         self._file.write(self.manifest)
         self.sweep()
@@ -324,12 +330,14 @@ class JobDirectory:
         """Write a plan down for a generation that may not be in force yet."""
         home = self.home_of(generation)
         draft = home.plan_draft(batch)
-        shutil.rmtree(draft, ignore_errors=True)
+        if isinstance(draft, ObjectPath):
+            raise AssertionError("plans are those of micro-batches, which have a file system")
+        remove_tree(draft)
         draft.mkdir()
         for task in tasks:
             home.share(draft, task.task).write_bytes(encode_plan(task))
         home.after(draft).write_bytes(msgspec.json.encode(after))
-        draft.rename(home.plan(batch))
+        draft.rename(str(home.plan(batch)))
 
     def revise_plan(self, batch: int, tasks: Sequence[TaskPlan]) -> None:
         """Replace what tasks read in micro-batch ``batch``, task by task."""
@@ -338,7 +346,7 @@ class JobDirectory:
             write_whole(home.share(home.plan(batch), task.task), encode_plan(task))
 
     @property
-    def _pledges(self) -> Path:
+    def _pledges(self) -> AnyPath:
         return self.layout.pledges(self._driver)
 
     def write_pledge(self, pledge: Pledge) -> None:
@@ -363,14 +371,14 @@ class JobDirectory:
 
     def drop_plans_after(self, batch: int) -> None:
         """Forget plans that cannot have been executed: those beyond the one after ``batch``."""
-        for place in self.home.plans.iterdir():
-            if place.name.isdigit() and int(place.name) > batch + 1:
-                shutil.rmtree(place)
+        for place in self.home.plans.glob("[0-9]*"):
+            if int(place.name) > batch + 1:
+                remove_tree(place)
 
     def tasks_of_plan(self, batch: int) -> list[TaskPlan]:
         """What the plan of micro-batch ``batch`` says."""
         home, place = self.home, self.home.plan(batch)
-        numbers = sorted(int(name) for name in os.listdir(place) if name.isdigit())
+        numbers = sorted(int(name) for name in names_in(place) if name.isdigit())
         return [decode_plan(home.share(place, number).read_bytes()) for number in numbers]
 
     def pending_plan(self, after: int) -> tuple[int, Epoch] | None:
@@ -385,9 +393,10 @@ class JobDirectory:
         self.write_epoch_of(self.generation, epoch)
         if self.begins_with_state and epoch.batch > self.generation.first:
             self._settle_in()
-        old = epoch.batch - _KEEP
-        self.home.epoch(old).unlink(missing_ok=True)
-        shutil.rmtree(self.home.plan(old), ignore_errors=True)
+        if self.generation.engine != LIVE:
+            old = epoch.batch - _KEEP
+            self.home.epoch(old).unlink(missing_ok=True)
+            remove_tree(self.home.plan(old))
 
     def write_promises(self, batch: int, prepared: Promises) -> None:
         """Keep what sinks have prepared in micro-batch ``batch``, until they have committed it."""
@@ -408,8 +417,9 @@ class JobDirectory:
         return msgspec.msgpack.decode(content, type=Promises)
 
     def drop_promises(self, batch: int) -> None:
-        """Sinks have committed what they prepared in micro-batch ``batch``."""
-        self.home.promises(batch).unlink(missing_ok=True)
+        """Sinks have committed what they prepared in micro-batch ``batch``. An epoch that nobody
+        goes back to goes with it, by the same request."""
+        remove_files([self.home.promises(batch), self.home.epoch(batch - _KEEP)])
 
     def write_epoch_of(self, generation: Generation, epoch: Epoch) -> None:
         """Write an epoch down for a generation that may not be in force yet."""
@@ -425,19 +435,15 @@ class JobDirectory:
             return generation.first
         if generation.engine == LIVE:
             return self._last_own_commit(generation)
-        commits = self.home_of(generation).spark_commits
-        if not commits.exists():
-            return None
-        numbers = [int(name) for name in os.listdir(commits) if name.isdigit()]
+        commits = names_in(self.home_of(generation).spark_commits)
+        numbers = [int(name) for name in commits if name.isdigit()]
         return max(numbers) + generation.first if numbers else None
 
     def _last_own_commit(self, generation: Generation) -> int | None:
         """The last micro-batch where it is the epoch itself that commits one. (The epoch that a
         generation begins with is of the one before.)"""
-        epochs = self.home_of(generation).epochs
-        names = (
-            (name.removesuffix(".json") for name in os.listdir(epochs)) if epochs.exists() else ()
-        )
+        epochs = names_in(self.home_of(generation).epochs)
+        names = (name.removesuffix(".json") for name in epochs)
         numbers = [int(name) for name in names if name.isdigit()]
         return max((number for number in numbers if number >= generation.first), default=None)
 
@@ -463,10 +469,10 @@ class JobDirectory:
 
     def delete(self) -> None:
         """Remove everything."""
-        shutil.rmtree(self.root, ignore_errors=True)
+        remove_tree(self.root)
 
 
-def _read_epoch(path: Path) -> Epoch:
+def _read_epoch(path: AnyPath) -> Epoch:
     try:
         return decode_epoch(path.read_bytes())
     except (OSError, msgspec.MsgspecError) as failure:

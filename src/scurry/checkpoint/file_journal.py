@@ -12,13 +12,12 @@ in each attempt, and beside the head is written from which entry on which token 
 
 from __future__ import annotations
 
-import os
 import zlib
-from pathlib import Path
 
 import msgspec
 
 from scurry.common.advice import WAYS_OUT
+from scurry.common.any_paths import AnyPath, names_in, remove_files
 from scurry.common.errors import StateError
 from scurry.state.journal import Head, Journal, decode_head, encode_head
 
@@ -43,13 +42,17 @@ class FileJournal(Journal):
     """A slot's journal: entries in the directory ``place``, runs in ``runs``. What ``token`` is,
     the module says; ``stored`` is what the last epoch knows of the journal, None if nothing."""
 
-    def __init__(self, place: Path, runs: Path, token: str, stored: StoredHead | None) -> None:
+    def __init__(
+        self, place: AnyPath, runs: AnyPath, token: str, stored: StoredHead | None
+    ) -> None:
         self._place = place
         self._runs = runs
         self._token = token
         self._head = None if stored is None else stored.head
         self._tokens = [] if stored is None else [(first, name) for first, name in stored.tokens]
         self._made = False
+        #: entries that there are files of, None before anybody has looked
+        self._names: dict[str, int] | None = None
 
     @property
     def stored(self) -> StoredHead | None:
@@ -59,7 +62,7 @@ class FileJournal(Journal):
         return StoredHead(self._head, list(self._tokens))
 
     @property
-    def runs(self) -> Path:
+    def runs(self) -> AnyPath:
         return self._runs
 
     def head(self) -> Head | None:
@@ -77,7 +80,10 @@ class FileJournal(Journal):
         if not self._tokens or self._tokens[-1][1] != self._token:
             self._tokens.append((seq, self._token))
         content = zlib.crc32(blob).to_bytes(_CHECKSUM, "little") + blob
-        self._path(seq, self._token).write_bytes(content)
+        path = self._path(seq, self._token)
+        path.write_bytes(content)
+        if self._names is not None:
+            self._names[path.name] = seq
 
     def read(self, seq: int) -> bytes:
         token = next((name for first, name in reversed(self._tokens) if first <= seq), "")
@@ -99,20 +105,27 @@ class FileJournal(Journal):
         pass
 
     def drop_before(self, seq: int) -> None:
-        drop_entries(self._place, seq)
+        if self._names is None:
+            # attempts that failed have left files too; all later ones are this journal's own
+            self._names = entries_in(self._place)
+        gone = [name for name, number in self._names.items() if number < seq]
+        remove_files(self._place / name for name in gone)
+        for name in gone:
+            del self._names[name]
 
-    def _path(self, seq: int, token: str) -> Path:
+    def _path(self, seq: int, token: str) -> AnyPath:
         return self._place / f"{seq:012d}-{token}"
 
 
-def drop_entries(place: Path, seq: int) -> None:
-    """Delete the files of entries before ``seq``, whose names begin with their numbers, from the
-    directory ``place``, which need not exist."""
-    try:
-        names = os.listdir(place)
-    except FileNotFoundError:
-        return
-    for name in names:
-        # a file system may have names of its own there
-        if name[0].isdigit() and int(name.partition("-")[0]) < seq:
-            (place / name).unlink(missing_ok=True)
+def entries_in(place: AnyPath) -> dict[str, int]:
+    """The names of the files of entries in the directory ``place``, which need not exist, with the
+    numbers that they begin with."""
+    # a file system may have names of its own there
+    names = (name for name in names_in(place) if name[0].isdigit())
+    return {name: int(name.partition("-")[0]) for name in names}
+
+
+def drop_entries(place: AnyPath, seq: int) -> None:
+    """Delete the files of entries before ``seq`` from the directory ``place``."""
+    old = (name for name, number in entries_in(place).items() if number < seq)
+    remove_files(place / name for name in old)

@@ -11,15 +11,19 @@ the micro-batch is committed, the files are not needed any more.
 
 from __future__ import annotations
 
+import io
 import os
+import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import IO
 
 import msgspec
 
 from scurry.checkpoint.layout import Home, draft_of
+from scurry.common.any_paths import AnyPath, ObjectPath, names_in
 from scurry.common.errors import StateError
 from scurry.runtime.rescaling import SlotStart
 from scurry.state.journal import Head, Journal
@@ -32,7 +36,7 @@ _starts = msgspec.msgpack.Decoder(SlotStart)
 class InitialState:
     """What one slot of one stage begins with, in the directory ``place``."""
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: AnyPath) -> None:
         self.place = place
 
     def write_start(self, start: SlotStart) -> None:
@@ -54,7 +58,7 @@ class InitialState:
 
     def entries(self, start: SlotStart) -> Iterator[bytes]:
         """The entries of the slot's journal."""
-        shares = [name for name in os.listdir(self.place) if name.isdigit()]
+        shares = [name for name in names_in(self.place) if name.isdigit()]
         for name in sorted(shares, key=int):
             yield from _blobs(self.place / name)
         yield start.entry
@@ -71,9 +75,14 @@ class ShareWriter:
 
     def __init__(self, state: InitialState, name: str) -> None:
         self._path = state.place / name
-        self._draft = draft_of(self._path, uuid.uuid4().hex)
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self._draft.open("wb")
+        #: None in an object store, which gets the whole file at once
+        self._draft: Path | None = None
+        if isinstance(self._path, Path):
+            self._draft = draft_of(self._path, uuid.uuid4().hex)
+            self._file: IO[bytes] = self._draft.open("wb")
+        else:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by finish
 
     def __enter__(self) -> ShareWriter:
         return self
@@ -83,7 +92,8 @@ class ShareWriter:
             self.finish()
         else:
             self._file.close()
-            self._draft.unlink(missing_ok=True)
+            if self._draft is not None:
+                self._draft.unlink(missing_ok=True)
 
     def append(self, blob: bytes) -> None:
         """Write one more blob."""
@@ -92,9 +102,14 @@ class ShareWriter:
     def finish(self) -> None:
         """Give the file its name: it is complete."""
         self._file.flush()
-        os.fsync(self._file.fileno())
+        if isinstance(self._path, ObjectPath):
+            self._file.seek(0)
+            self._path.write_bytes(self._file.read())
+        else:
+            os.fsync(self._file.fileno())
         self._file.close()
-        self._draft.replace(self._path)
+        if self._draft is not None and isinstance(self._path, Path):
+            self._draft.replace(self._path)
 
 
 class Shares(ExitStack):
@@ -116,9 +131,9 @@ class Shares(ExitStack):
         writer.append(blob)
 
 
-def _blobs(path: Path) -> Iterator[bytes]:
+def _blobs(path: AnyPath) -> Iterator[bytes]:
     try:
-        with path.open("rb") as file:
+        with path.open("rb") if isinstance(path, Path) else io.BytesIO(path.read_bytes()) as file:
             while size := file.read(8):
                 blob = file.read(int.from_bytes(size, "big"))
                 if len(blob) < int.from_bytes(size, "big"):

@@ -56,6 +56,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from scurry.common.any_paths import AnyPath, here
+
 _GENERATION = "generation-"
 _DRIVER = "driver-"
 _DRAFT = ".draft"
@@ -76,132 +78,136 @@ def is_draft(name: str) -> bool:
 class Home:
     """The directory of one generation."""
 
-    path: Path
+    path: AnyPath
     #: the epoch of the lease of the driver whose files are meant; 0 for those from before leases
     driver: int = 0
 
     @property
-    def own(self) -> Path:
+    def own(self) -> AnyPath:
         """The directory of the driver's files."""
         return _driver(self.path, self.driver) if self.driver else self.path
 
     @property
-    def spark(self) -> Path:
+    def spark(self) -> AnyPath:
         """Where Spark keeps its own checkpoint."""
         return self.own / "spark"
 
-    def spark_commit(self, number: int) -> Path:
+    def spark_commit(self, number: int) -> AnyPath:
         """The file that shows that Spark has committed its micro-batch ``number``."""
         return self.spark_commits / str(number)
 
     @property
-    def spark_commits(self) -> Path:
+    def spark_commits(self) -> AnyPath:
         """Where those files are."""
         return self.spark / "commits"
 
     @property
-    def plans(self) -> Path:
+    def plans(self) -> AnyPath:
         """Where the plans of micro-batches are."""
         return self.own / "plans"
 
-    def plan(self, batch: int) -> Path:
+    def plan(self, batch: int) -> AnyPath:
         """The directory of the plan of micro-batch ``batch``."""
         return self.plans / f"{batch:09d}"
 
-    def plan_draft(self, batch: int) -> Path:
+    def plan_draft(self, batch: int) -> AnyPath:
         """The directory of that plan before the plan is complete."""
         return self.own / f"draft-{batch}"
 
     @property
-    def plan_drafts(self) -> tuple[Path, ...]:
+    def plan_drafts(self) -> tuple[AnyPath, ...]:
         """What drivers that died have left of plans."""
         return tuple(self.path.glob("draft-*"))
 
     @staticmethod
-    def share(plan: Path, task: int) -> Path:
+    def share(plan: AnyPath, task: int) -> AnyPath:
         """What one task reads, in the directory of a plan or of its draft."""
         return plan / str(task)
 
     @staticmethod
-    def after(plan: Path) -> Path:
+    def after(plan: AnyPath) -> AnyPath:
         """Where the sources stand after it, in the directory of a plan or of its draft."""
         return plan / "_after.json"
 
     @property
-    def epochs(self) -> Path:
+    def epochs(self) -> AnyPath:
         """Where the epochs are."""
         return self.own / "epochs"
 
-    def epoch(self, batch: int) -> Path:
+    def epoch(self, batch: int) -> AnyPath:
         """The epoch after micro-batch ``batch``."""
         return self.epochs / f"{batch}.json"
 
-    def promises(self, batch: int) -> Path:
+    def promises(self, batch: int) -> AnyPath:
         """What sinks have prepared in micro-batch ``batch`` and have not committed yet."""
         return self.epochs / f"{batch}.promises"
 
-    def runs(self, stage: int, slot: int) -> Path:
+    def runs(self, stage: int, slot: int) -> AnyPath:
         """The directory of the runs of a slot: its large tables."""
-        return self._runs / f"{stage}-{slot}"
+        return self.all_runs / f"{stage}-{slot}"
 
     @property
-    def _runs(self) -> Path:
+    def all_runs(self) -> AnyPath:
+        """Where the runs of all slots are."""
         return self.path / "runs"
 
-    def log(self, stage: int, slot: int) -> Path:
+    def log(self, stage: int, slot: int) -> AnyPath:
         """The directory of the large entries of a slot's log."""
-        return self._log / f"{stage}-{slot}"
+        return self.logs_of_slots / f"{stage}-{slot}"
 
     @property
-    def _log(self) -> Path:
+    def logs_of_slots(self) -> AnyPath:
+        """Where the large entries of all logs are."""
         return self.path / "log"
 
     @property
-    def initial_state(self) -> Path:
+    def initial_state(self) -> AnyPath:
         """Where the state lies that slots begin with, if this is not the first generation."""
         return self.path / "state"
 
-    def initial_state_of(self, stage: int, slot: int) -> Path:
+    def initial_state_of(self, stage: int, slot: int) -> AnyPath:
         """The directory of what one slot begins with."""
         return self.initial_state / str(stage) / str(slot)
 
     @property
     def waiting(self) -> Path:
         """Where workers leave notes while they wait for a server."""
-        return self.path / "waiting"
+        return here(self.path) / "waiting"
 
     @property
     def feeds(self) -> Path:
         """Where slots leave large changes of queryable states for the driver."""
-        return self.path / "feeds"
+        return here(self.path) / "feeds"
 
     @property
     def instances(self) -> Path:
         """Where processes note which instances of functions they have."""
-        return self.own / "instances"
+        return here(self.own) / "instances"
 
     @property
     def logs(self) -> Path:
         """Where workers write log records for the driver."""
-        return self.own / "logs"
+        return here(self.own) / "logs"
 
     @property
-    def needed(self) -> tuple[Path, ...]:
+    def needed(self) -> tuple[AnyPath, ...]:
         """The directories that have to be there before the first micro-batch."""
         return self.plans, self.epochs
 
     @property
-    def parts(self) -> tuple[Path, ...]:
+    def parts(self) -> tuple[AnyPath, ...]:
         """All directories of the generation, but those of drivers with a lease."""
-        return (*self.of_driver, *self.of_slots, self.initial_state, self.feeds, self.waiting)
+        return (
+            *self.of_driver,
+            self.all_runs,
+            self.logs_of_slots,
+            self.initial_state,
+            self.feeds,
+            self.waiting,
+        )
 
     @property
-    def of_slots(self) -> tuple[Path, ...]:
-        """The directories of files that slots write once and nobody changes."""
-        return self._runs, self._log
-
-    @property
-    def of_driver(self) -> tuple[Path, ...]:
+    def of_driver(self) -> tuple[AnyPath, ...]:
         """The directories of the driver's files."""
         return self.spark, self.plans, self.epochs, self.instances, self.logs
 
@@ -214,27 +220,27 @@ class Home:
 class Layout:
     """The directory of a job."""
 
-    root: Path
+    root: AnyPath
 
     @property
-    def leases(self) -> Path:
+    def leases(self) -> AnyPath:
         """Who works with the checkpoint, and who did."""
         return self.root / "leases"
 
     @property
-    def manifest(self) -> Path:
+    def manifest(self) -> AnyPath:
         """What the checkpoint is."""
         return self.root / "job.json"
 
     @property
     def status(self) -> Path:
         """How the job that works here is doing; written by it every second."""
-        return self.root / "status.json"
+        return here(self.root) / "status.json"
 
     @property
     def rooms(self) -> Path:
         """What sources and sinks keep in the checkpoint, whatever the generation."""
-        return self.root / "rooms"
+        return here(self.root) / "rooms"
 
     def room(self, uid: str) -> Path:
         """What one source or sink keeps there."""
@@ -243,34 +249,34 @@ class Layout:
     @property
     def requests(self) -> Path:
         """What other processes ask of the job that works here, and its answers."""
-        return self.root / "requests"
+        return here(self.root) / "requests"
 
     @property
     def frozen(self) -> Path:
         """Savepoints on their way to another file system."""
-        return self.root / "frozen"
+        return here(self.root) / "frozen"
 
     @property
-    def savepoint(self) -> Path:
+    def savepoint(self) -> AnyPath:
         """What a savepoint says of itself; checkpoints have no such file."""
         return self.root / "savepoint.json"
 
-    def manifest_of(self, driver: int) -> Path:
+    def manifest_of(self, driver: int) -> AnyPath:
         """The manifest as one driver has it: what the checkpoint is, and which generation is in
         force. A driver writes this file last when it takes a checkpoint over, so where the file
         exists, all that the driver has taken over does."""
         return _driver(self.root, driver) / "job.json" if driver else self.manifest
 
-    def pledges(self, driver: int) -> Path:
+    def pledges(self, driver: int) -> AnyPath:
         """The directory of what sinks have promised to commit, as one driver has it."""
         return (_driver(self.root, driver) if driver else self.root) / "pledges"
 
     @staticmethod
-    def pledge(pledges: Path) -> Path:
+    def pledge(pledges: AnyPath) -> AnyPath:
         """The last pledge, in such a directory."""
         return pledges / "last"
 
-    def sealed_pledges(self, driver: int) -> Path:
+    def sealed_pledges(self, driver: int) -> AnyPath:
         """The same directory from the moment on at which another driver has taken over."""
         return self.pledges(driver).with_name("pledges-sealed")
 
@@ -289,10 +295,10 @@ class Layout:
         return sorted(_numbered(self.root, _GENERATION))
 
 
-def _driver(path: Path, number: int) -> Path:
+def _driver(path: AnyPath, number: int) -> AnyPath:
     return path / f"{_DRIVER}{number}"
 
 
-def _numbered(path: Path, prefix: str) -> Iterator[int]:
+def _numbered(path: AnyPath, prefix: str) -> Iterator[int]:
     names = (place.name.removeprefix(prefix) for place in path.glob(f"{prefix}*"))
     return (int(name) for name in names if name.isdigit())

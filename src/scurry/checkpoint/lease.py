@@ -31,6 +31,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from scurry.checkpoint.alive import Answering, lives
 from scurry.checkpoint.lease_files import LeaseFiles
 from scurry.common.errors import LeaseHeldError, LeaseLostError, StateError
 from scurry.common.fault_points import fault_point
@@ -68,6 +69,10 @@ class Holder(msgspec.Struct, frozen=True):
     #: by which the machine tells the directory from copies of it, empty if it cannot
     directory: str = ""
     version: int = 1
+    #: where the holder can be asked whether it lives, instead of writing signs of life, and the
+    #: word that it answers to; see :mod:`scurry.checkpoint.alive`
+    address: str = ""
+    word: str = ""
 
     @property
     def host(self) -> str:
@@ -127,7 +132,15 @@ def holder_of(files: LeaseFiles) -> tuple[int, Holder] | None:
 class Lease(Fence):
     """A lease that this process holds, or held until somebody else took it over."""
 
-    def __init__(self, files: LeaseFiles, epoch: int, holder: Holder, place: str) -> None:
+    def __init__(
+        self,
+        files: LeaseFiles,
+        epoch: int,
+        holder: Holder,
+        place: str,
+        answering: Answering | None = None,
+    ) -> None:
+        self._answering = answering
         self.epoch = epoch
         self.holder = holder
         self._files = files
@@ -161,6 +174,8 @@ class Lease(Fence):
 
     def keep(self) -> None:
         """Give signs of life from now on, from a thread."""
+        if self._answering is not None:
+            return
         self._thread = threading.Thread(target=self._live, name="scurry-lease", daemon=True)
         self._thread.start()
 
@@ -183,6 +198,8 @@ class Lease(Fence):
     def release(self) -> None:
         """Say in the lease's file that the job has ended, so that the next driver need not wait."""
         self._ended.set()
+        if self._answering is not None:
+            self._answering.close()
         if self._thread is not None:
             self._thread.join()
         with suppress(OSError):
@@ -209,20 +226,25 @@ def claim(
     epoch = max(before, above) + 1
     now, pid = world.now(), world.pid()
     stores = found[1].stores if found is not None and gentle else epoch
+    answering = Answering() if files.silent else None
     mine = Holder(
         *(world.machine(), pid, world.beginning(pid), user_name(), job, now, duration),
         seen=now,
         stores=stores,
         directory=files.identity(),
+        address="" if answering is None else answering.address,
+        word="" if answering is None else answering.word,
     )
     if not files.create(epoch, msgspec.json.encode(mine)):
+        if answering is not None:
+            answering.close()
         winner = holder_of(files)
         assert winner is not None
         raise LeaseHeldError(_refusal(winner[1], place, world))
     for old in files.numbers():
         if old < epoch - _KEEP:
             files.remove(old)
-    return Lease(files, epoch, mine, place)
+    return Lease(files, epoch, mine, place, answering)
 
 
 def _make_sure_it_is_gone(
@@ -234,6 +256,11 @@ def _make_sure_it_is_gone(
         return False
     if holder.released or world.ended(holder):
         return True
+    if holder.address:
+        if lives(holder.address, holder.word):
+            raise LeaseHeldError(_refusal(holder, place, world))
+        _log.warning("%s is taken over from %s, which does not answer", place, holder)
+        return False
     age = world.now() - holder.seen
     if 0 <= age < holder.duration:
         raise LeaseHeldError(_refusal(holder, place, world))

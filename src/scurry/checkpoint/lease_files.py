@@ -14,6 +14,10 @@ from typing import Protocol
 class LeaseFiles(Protocol):
     """Numbered files of one checkpoint."""
 
+    @property
+    def silent(self) -> bool:
+        """Whether to write a file again costs something, so that signs of life are not written."""
+
     def identity(self) -> str:
         """A text by which a machine tells these files from copies of them; empty if it cannot."""
 
@@ -38,6 +42,10 @@ class MemoryLeaseFiles:
 
     def __init__(self) -> None:
         self._files: dict[int, bytes] = {}
+
+    @property
+    def silent(self) -> bool:
+        return False
 
     def identity(self) -> str:
         return ""

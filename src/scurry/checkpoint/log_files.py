@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import uuid
 import zlib
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from scurry.checkpoint.file_journal import drop_entries
 from scurry.common.advice import WAYS_OUT
+from scurry.common.any_paths import AnyPath
 from scurry.common.errors import StateError
 
 #: How references begin; an entry begins with its length.
@@ -38,7 +38,7 @@ _references = msgspec.msgpack.Decoder(Reference)
 class LogFiles:
     """The files of one slot, in the directory ``place``: entries of more than ``above`` bytes."""
 
-    def __init__(self, place: Path, above: int = 0) -> None:
+    def __init__(self, place: AnyPath, above: int = 0) -> None:
         self._place = place
         self._above = above
 

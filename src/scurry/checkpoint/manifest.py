@@ -15,15 +15,13 @@ from __future__ import annotations
 
 import re
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from scurry import __version__
-from scurry.checkpoint.whole_files import write_whole
+from scurry.common.any_paths import AnyPath, create_whole, write_whole
 from scurry.common.errors import StateError
-from scurry.common.new_files import create_whole
 from scurry.common.options.execution import MICRO_BATCH
 from scurry.runtime.specs import JobSpec
 
@@ -47,7 +45,7 @@ def this_writer() -> Writer:
         return Writer(__version__)
 
 
-def check_writer(root: Path, writer: Writer) -> None:
+def check_writer(root: AnyPath, writer: Writer) -> None:
     """Raise :class:`StateError` if a later Spark wrote the checkpoint in ``root`` last. Spark reads
     what its earlier versions wrote, and makes no promise about later ones."""
     ours = this_writer().pyspark
@@ -148,7 +146,7 @@ class _Format(msgspec.Struct):
 class ManifestFile:
     """The manifest as a file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: AnyPath) -> None:
         self._path = path
         #: the content as it was read or written last
         self._content: dict[str, Any] = {}
@@ -190,14 +188,14 @@ class ManifestFile:
         """Create the file with ``manifest`` in it; False if another process has done so first."""
         return create_whole(self._path, msgspec.json.encode(manifest))
 
-    def beside(self, path: Path) -> ManifestFile:
+    def beside(self, path: AnyPath) -> ManifestFile:
         """A file at ``path``, which need not exist yet, for the manifest that this one holds."""
         made = ManifestFile(path)
         made._content = dict(self._content)
         return made
 
 
-def _another_format(root: Path, found: _Format) -> str:
+def _another_format(root: AnyPath, found: _Format) -> str:
     by = f", written by Scurry {found.writer.scurry}" if found.writer.scurry else ""
     return (
         f"The checkpoint in {root} has format {found.version}{by}; this version of Scurry "

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 import uuid
 from pathlib import Path
 
+from scurry.checkpoint.copies import put_runs
 from scurry.checkpoint.layout import Layout
 from scurry.checkpoint.manifest import Generation, ManifestFile
 from scurry.checkpoint.savepoint_manifest import (
@@ -21,8 +23,11 @@ from scurry.checkpoint.savepoint_manifest import (
     copy_files,
     read_manifest,
 )
+from scurry.common.any_paths import AnyPath, ObjectPath, copy_file, copy_tree, is_url, path_of
 from scurry.common.errors import StateError
 from scurry.common.fault_points import fault_point
+from scurry.common.object_store import StoreSettings
+from scurry.common.options.execution import LIVE
 
 _DRAFT = ".restoring-"
 
@@ -32,15 +37,26 @@ def local_path(location: str) -> Path:
     return Path(location.removeprefix("file://").removeprefix("file:")).expanduser().absolute()
 
 
-def restore(savepoint: str, checkpoint: Path) -> bool:
+def restore(savepoint: str, checkpoint: AnyPath, store: StoreSettings | None = None) -> bool:
     """Begin the checkpoint in the directory ``checkpoint`` with ``savepoint``; False if that has
     been done before. Raises :class:`StateError` if the savepoint is damaged, or if the directory
-    holds a checkpoint that began otherwise."""
-    place = local_path(savepoint)
+    holds a checkpoint that began otherwise. A savepoint at a URL is reached as ``store`` says."""
+    if is_url(savepoint):
+        with tempfile.TemporaryDirectory(prefix="scurry-savepoint-") as room:
+            copied = Path(room, "savepoint")
+            copy_tree(path_of(savepoint, store), copied)
+            return _restore(copied, savepoint, checkpoint)
+    return _restore(local_path(savepoint), savepoint, checkpoint)
+
+
+def _restore(place: Path, shown: str, checkpoint: AnyPath) -> bool:
     manifest = read_manifest(place)
-    if _began_before(Layout(checkpoint), manifest, place):
+    if _began_before(Layout(checkpoint), manifest, shown):
         return False
     check_whole(place, manifest)
+    if isinstance(checkpoint, ObjectPath):
+        _put_in(place, checkpoint, manifest)
+        return True
     _clear_drafts(checkpoint)
     draft = checkpoint / f"{_DRAFT}{uuid.uuid4().hex[:12]}"
     copy_files(place, draft, manifest.files)
@@ -48,7 +64,7 @@ def restore(savepoint: str, checkpoint: Path) -> bool:
     return True
 
 
-def _began_before(layout: Layout, manifest: SavepointManifest, place: Path) -> bool:
+def _began_before(layout: Layout, manifest: SavepointManifest, place: str) -> bool:
     found = ManifestFile(layout.manifest_of(max(layout.drivers(), default=0)))
     if not found.exists():
         return False
@@ -63,6 +79,35 @@ def _began_before(layout: Layout, manifest: SavepointManifest, place: Path) -> b
     )
 
 
+def _put_in(place: Path, checkpoint: ObjectPath, manifest: SavepointManifest) -> None:
+    """Copy a savepoint to where it is to be, file by file. The checkpoint's manifest comes last,
+    and with it the checkpoint is there; nobody looks at what an interrupted restore has left."""
+    own = ManifestFile(Layout(place).manifest).read()
+    generation = own.generations[-1]
+    if generation.engine != LIVE and not generation.written:
+        raise StateError(
+            f"The savepoint is of a job in micro-batches, whose state is in Spark's own form, and "
+            f"{checkpoint} is in an object store. Start from it with a checkpoint on a file system "
+            "and execution.engine: live, and take a savepoint of that."
+        )
+    own.restored_from, own.copy = manifest.savepoint_id, uuid.uuid4().hex
+    old = Layout(place).home(generation.number)
+    generation.number = 0
+    runs = f"{old.all_runs.name}/"
+    prefix = "" if old.path == place else f"{old.path.name}/"
+    # what connectors keep beside the generation, no job with an object store can have
+    names = {name.removeprefix(prefix) for name in manifest.files if name.startswith(prefix)}
+    names.discard(Layout(place).manifest.name)
+    of_runs = {name for name in names if name.startswith(runs)}
+    root = place / prefix
+    put_runs(root, of_runs, checkpoint)
+    for name in names - of_runs:
+        copy_file(root / name, checkpoint / name)
+    fault_point("savepoint-restoring")
+    if not ManifestFile(Layout(checkpoint).manifest).create(own):
+        raise _somebody_else(checkpoint)
+
+
 def _move_in(draft: Path, checkpoint: Path, manifest: SavepointManifest) -> None:
     """Give the restored files their places; the checkpoint's manifest comes last, and with it the
     checkpoint is there."""
@@ -70,7 +115,7 @@ def _move_in(draft: Path, checkpoint: Path, manifest: SavepointManifest) -> None
     own = ManifestFile(source.manifest).read()
     own.restored_from, own.copy = manifest.savepoint_id, uuid.uuid4().hex
     source.manifest.unlink()
-    _begin_anew(source, own.generations[-1])
+    _begin_anew(draft, own.generations[-1])
     for entry in os.scandir(draft):
         target = checkpoint / entry.name
         # what a restore that was interrupted has left
@@ -79,20 +124,24 @@ def _move_in(draft: Path, checkpoint: Path, manifest: SavepointManifest) -> None
     draft.rmdir()
     fault_point("savepoint-restoring")
     if not ManifestFile(layout.manifest).create(own):
-        raise StateError(
-            f"Somebody else has just made a checkpoint in {checkpoint}. Start the job again."
-        )
+        raise _somebody_else(checkpoint)
 
 
-def _begin_anew(source: Layout, generation: Generation) -> None:
+def _somebody_else(checkpoint: AnyPath) -> StateError:
+    return StateError(
+        f"Somebody else has just made a checkpoint in {checkpoint}. Start the job again."
+    )
+
+
+def _begin_anew(draft: Path, generation: Generation) -> None:
     """Make what was restored the first generation. Generations are numbered by the leases of
     drivers, which begin anew as well: under its old number it would be taken for one of these."""
     if generation.number == 0:
         return
-    old, new = source.home(generation.number), source.home(0)
-    for entry in os.scandir(old.path):
-        os.rename(entry.path, new.path / entry.name)
-    old.path.rmdir()
+    old = draft / Layout(draft).home(generation.number).path.name
+    for entry in os.scandir(old):
+        os.rename(entry.path, draft / entry.name)
+    old.rmdir()
     generation.number = 0
 
 

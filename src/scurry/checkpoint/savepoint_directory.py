@@ -22,7 +22,7 @@ from scurry.checkpoint.savepoint_manifest import (
     read_manifest,
 )
 from scurry.checkpoint.savepoints import PARTIAL
-from scurry.checkpoint.whole_files import write_whole
+from scurry.common.any_paths import write_whole
 from scurry.common.errors import StateError
 
 #: What a savepoint is renamed to before its files go, so that nobody starts from half of one.

@@ -25,7 +25,7 @@ from pathlib import Path
 import msgspec
 
 from scurry.checkpoint.contents import read_contents
-from scurry.checkpoint.copies import copy_room, link_tree
+from scurry.checkpoint.copies import copy_room, link_runs, link_tree
 from scurry.checkpoint.directory import JobDirectory
 from scurry.checkpoint.layout import Layout
 from scurry.checkpoint.manifest import ManifestFile
@@ -39,7 +39,7 @@ from scurry.checkpoint.savepoint_manifest import (
 )
 from scurry.checkpoint.stored import CheckpointContents
 from scurry.checkpoint.takeover import take_over
-from scurry.checkpoint.whole_files import write_whole
+from scurry.common.any_paths import AnyPath, is_url, write_whole
 from scurry.common.errors import StateError
 from scurry.common.fault_points import fault_point
 
@@ -78,6 +78,11 @@ def savepoint_path(directory: str, job_id: str, name: str = "") -> Path:
         raise StateError(
             f"{chosen!r} cannot be the name of a savepoint: it becomes the name of a directory, so "
             "it must not contain a slash, nor begin with a dot."
+        )
+    if is_url(directory):
+        raise StateError(
+            f"A savepoint cannot be written to {directory!r}: savepoints are written to a file "
+            "system, and copied to an object store from there."
         )
     plain = directory.removeprefix("file://").removeprefix("file:")
     return Path(plain).expanduser().absolute() / chosen
@@ -122,7 +127,7 @@ def _partial_beside(directory: JobDirectory | None, target: Path) -> Path:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         place = target.parent
-        if directory is not None and place.stat().st_dev != directory.root.stat().st_dev:
+        if directory is not None and not _same_file_system(place, directory.root):
             place = directory.layout.frozen
         made = place / name
         made.mkdir(mode=0o700, parents=True)
@@ -134,14 +139,18 @@ def _partial_beside(directory: JobDirectory | None, target: Path) -> Path:
     return made
 
 
+def _same_file_system(place: Path, root: AnyPath) -> bool:
+    return isinstance(root, Path) and place.stat().st_dev == root.stat().st_dev
+
+
 def _freeze_into(directory: JobDirectory, made: Layout) -> None:
     generation, last = directory.durable()
     kept = msgspec.structs.replace(generation, driver=0)
     old, new = directory.home_of(generation), made.home(kept.number)
     # a job that has committed nothing has a savepoint too: with it, it starts from the beginning
     take_over(old, new, generation.first, None if last < 0 else last)
-    for source, target in zip(old.of_slots, new.of_slots, strict=True):
-        link_tree(source, target)
+    link_runs(old.all_runs, new.all_runs)
+    link_tree(old.logs_of_slots, new.logs_of_slots)
     if generation.written:
         link_tree(old.initial_state, new.initial_state)
     copy_room(directory.layout.rooms, made.rooms)

@@ -14,14 +14,13 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from scurry.checkpoint.copies import copy_if_there
 from scurry.checkpoint.layout import Home, Layout
-from scurry.checkpoint.whole_files import write_whole
+from scurry.common.any_paths import ObjectPath, copy_file, copy_tree, remove_tree, write_whole
 
 #: The number that the name of a file of Spark's begins with, and what kind of file it is.
 _NUMBERED = re.compile(r"\.?(\d+)(?:_[^.]*)?(?:\.(\w+))?")
@@ -33,28 +32,31 @@ def take_over(old: Home, new: Home, first: int, last: int | None) -> None:
     """Copy to ``new`` what ``old`` holds up to micro-batch ``last``, which is None if none was
     committed. ``first`` is the job's number of the micro-batch that Spark numbers 0."""
     for part in new.of_driver:
-        shutil.rmtree(part, ignore_errors=True)
+        remove_tree(part)
     for part in new.needed:
         part.mkdir(parents=True)
     committed = first - 1 if last is None else last
     for epoch in old.epochs.glob("*.json"):
         if int(epoch.stem) <= committed:
-            shutil.copyfile(epoch, new.epochs / epoch.name)
+            copy_file(epoch, new.epochs / epoch.name)
     copy_if_there(old.promises(committed), new.promises(committed))
     for plan in old.plans.glob("[0-9]*"):
         if int(plan.name) <= committed + 1:
-            shutil.copytree(plan, new.plans / plan.name)
-    if last is not None:
+            copy_tree(plan, new.plans / plan.name)
+    if last is not None and isinstance(old.spark, Path) and isinstance(new.spark, Path):
         _take_over_spark(old.spark, new.spark, last - first)
 
 
 def take_over_pledges(layout: Layout, old: int, new: int) -> None:
     """Have the driver ``new`` keep what ``old`` has pledged. From here on ``old`` can pledge
     nothing more: its directory is renamed, so a pledge that it still makes has no place to go."""
-    sealed, own = layout.sealed_pledges(old), layout.pledges(new)
+    sealed, own, theirs = layout.sealed_pledges(old), layout.pledges(new), layout.pledges(old)
+    if isinstance(sealed, ObjectPath) or isinstance(theirs, ObjectPath):
+        # pledges are those of micro-batches, which have a file system
+        return
     if not sealed.exists():
         with suppress(FileNotFoundError):
-            layout.pledges(old).rename(sealed)
+            theirs.rename(sealed)
     own.mkdir(parents=True, exist_ok=True)
     pledge = layout.pledge(sealed)
     if pledge.exists():

@@ -39,7 +39,7 @@ def create_savepoint(
 
 def _checkpoint_of(job: str) -> Path:
     place = local_path(job)
-    if Layout(place).leases.is_dir() or Layout(place).manifest.exists():
+    if Layout(place).leases.exists() or Layout(place).manifest.exists():
         return place
     found = find_jobs(job)
     if len(found) > 1:

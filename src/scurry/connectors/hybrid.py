@@ -48,6 +48,10 @@ class HybridSource(Source):
         kinds = [source.type_info for source in self._sources]
         return kinds[0] if all(kind == kinds[0] for kind in kinds) else None
 
+    @property
+    def keeps_files(self) -> bool:
+        return any(source.keeps_files for source in self._sources)
+
     def take_room(self, room: Path) -> None:
         for number, source in enumerate(self._sources):
             source.take_room(room / str(number))

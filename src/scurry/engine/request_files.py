@@ -22,7 +22,7 @@ from pathlib import Path
 
 import msgspec
 
-from scurry.checkpoint.whole_files import write_whole
+from scurry.common.any_paths import write_whole
 
 #: Seconds between two looks of the job.
 _LOOK_SECONDS = 0.25

@@ -50,7 +50,7 @@ class NoteBoard(WaitBoard):
             self._written = now
             # the job must not fail because a note cannot be written
             with contextlib.suppress(OSError):
-                self._file.parent.mkdir(exist_ok=True)
+                self._file.parent.mkdir(parents=True, exist_ok=True)
                 draft = draft_of(self._file)
                 draft.write_bytes(msgspec.json.encode(self.waits()))
                 draft.replace(self._file)

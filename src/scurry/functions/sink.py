@@ -165,6 +165,12 @@ class Sink(ABC):
         """Told when the program is built: the type that the elements were declared to be of, None
         if they were not. Most sinks have no use for it."""
 
+    @property
+    def keeps_files(self) -> bool:
+        """Whether it keeps files in the directory that :meth:`take_room` gives; then the checkpoint
+        has to be on a file system. Whoever overrides that method is taken to do so."""
+        return type(self).take_room is not Sink.take_room
+
     def take_room(self, room: Path) -> None:
         """Called on the driver when a job starts, before the sink is sent to workers: ``room`` is a
         directory in the job's checkpoint that the sink may make and use as it likes. It is copied,

@@ -145,6 +145,12 @@ class Source(ABC):
         """The type of the elements, if known."""
         return None
 
+    @property
+    def keeps_files(self) -> bool:
+        """Whether it keeps files in the directory that :meth:`take_room` gives; then the checkpoint
+        has to be on a file system. Whoever overrides that method is taken to do so."""
+        return type(self).take_room is not Source.take_room
+
     def take_room(self, room: Path) -> None:
         """Called on the driver when a job starts, before the source is sent to workers and before
         its enumerator is made: ``room`` is a directory in the job's checkpoint that the source may

@@ -27,6 +27,7 @@ from typing import Protocol, TypeVar
 import msgspec
 import pyarrow as pa
 
+from scurry.common.any_paths import AnyPath
 from scurry.state.runs.runs import TableInfo
 
 Change = tuple[str, bytes, bytes | None]
@@ -108,7 +109,7 @@ class Journal(ABC):
 
     @property
     @abstractmethod
-    def runs(self) -> Path:
+    def runs(self) -> AnyPath:
         """The directory of the slot's runs, which need not exist. A file in it counts if the head
         names it."""
 

@@ -17,9 +17,9 @@ committed.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from pathlib import Path
 
 from scurry.common.advice import WAYS_OUT
+from scurry.common.any_paths import AnyPath
 from scurry.common.errors import StateError
 from scurry.state.journal import Group, Head, stored_key, stored_keys
 from scurry.state.local.store import Size, Store
@@ -125,9 +125,9 @@ class SlotRecords:
 
     # --- following the journal
 
-    def open(self, head: Head | None, place: Path) -> None:
+    def open(self, head: Head | None, place: AnyPath) -> None:
         """Read what ``head`` says is true; runs lie in the directory ``place``."""
-        if self._directory is None or self._directory.path != place:
+        if self._directory is None or self._directory.place != place:
             self._directory, self._tables = RunDirectory(place), {}
             self._sweep(head)
         infos = {} if head is None else head.runs
@@ -232,10 +232,11 @@ class SlotRecords:
         assert self._directory is not None
         head.number = self._directory.commit
         head.runs = {name: table.info for name, table in self._tables.items()}
+        self._directory.store(name for info in head.runs.values() for name in info.names)
         head.dead = [(number, name) for number, name in self.dead if number + 1 >= head.number]
 
 
-def large_groups(head: Head, place: Path) -> Iterator[Group]:
+def large_groups(head: Head, place: AnyPath) -> Iterator[Group]:
     """The records of the large tables that ``head`` names, many at a time."""
     directory = RunDirectory(place)
     for name, info in head.runs.items():

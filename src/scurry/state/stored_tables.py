@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 from scurry.common.advice import WAYS_OUT
+from scurry.common.any_paths import AnyPath
 from scurry.common.errors import StateError
 from scurry.state.codecs.schemas import TABLE as SCHEMAS
 from scurry.state.journal import Head, Journal, stored_keys, unpack_groups
@@ -28,7 +28,7 @@ class StoredJournal:
 
     head: Head
     read: Callable[[int], bytes]
-    runs: Path
+    runs: AnyPath
 
     @classmethod
     def of(cls, journal: Journal) -> StoredJournal | None:

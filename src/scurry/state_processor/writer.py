@@ -15,7 +15,7 @@ from scurry.checkpoint.layout import Layout
 from scurry.checkpoint.manifest import Generation, Manifest, ManifestFile, this_writer
 from scurry.checkpoint.restore import local_path
 from scurry.checkpoint.savepoints import complete_written, draft_beside
-from scurry.checkpoint.whole_files import write_whole
+from scurry.common.any_paths import write_whole
 from scurry.common.errors import ProgramError, StateError
 from scurry.common.options.execution import KEY_GROUPS
 from scurry.functions.history import Branch

@@ -185,6 +185,10 @@ class Racing:
             self.won = rival()
         return self.files.create(number, content)
 
+    @property
+    def silent(self) -> bool:
+        return self.files.silent
+
     def identity(self) -> str:
         return self.files.identity()
 

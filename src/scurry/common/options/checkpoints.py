@@ -17,8 +17,24 @@ CHECKPOINT_DIRECTORY: Option[str | None] = Option(
     "execution.checkpointing.dir",
     "string",
     None,
-    "Where checkpoints are kept; without it a job starts from nothing each time.",
+    "Where checkpoints are kept: a path that driver and executors share, or, with "
+    "execution.engine: live, a URL of an object store. Without it a job starts from nothing each "
+    "time.",
     older=("state.checkpoints.dir", "state.backend.fs.checkpointdir"),
+)
+STORE_OPTIONS: Option[None] = Option(
+    "scurry.checkpoint.store",
+    "map",
+    None,
+    "How the object store of execution.checkpointing.dir is reached: arguments of the file system "
+    "in fsspec, such as endpoint_url, key and secret for s3. They are neither logged nor stored.",
+)
+STORE_CACHE: Option[int] = Option(
+    "scurry.checkpoint.store-cache",
+    "memory",
+    4 << 30,
+    "How much state of an object store each machine keeps on its disk, beside what is in use.",
+    least=0,
 )
 LEASE_DURATION: Option[int] = Option(
     "scurry.checkpoint.lease-duration",

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import msgspec
 
+from scurry.common.any_paths import create_whole
 from scurry.common.errors import StateError
-from scurry.common.new_files import NumberedDirectory, create_whole
+from scurry.common.new_files import NumberedDirectory
 from scurry.functions.history import Mark
 
 #: Pieces that a manifest holds before they move to a file.

@@ -92,6 +92,10 @@ class KafkaSink(Sink):
         """How elements become records."""
         return self._schema
 
+    @property
+    def keeps_files(self) -> bool:
+        return False
+
     def take_room(self, room: Path) -> None:
         """Decide who writes, before the sink is sent to workers."""
         if self._transactional:

@@ -13,6 +13,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
@@ -136,10 +137,13 @@ class Attempt:
             frame = frame.groupBy("slot").transformWithState(
                 StageHost(payload, stage), _ENVELOPES, "append", "none"
             )
+        own = self._directory.home.spark
+        # a job in micro-batches with another checkpoint is refused when it is launched
+        assert isinstance(own, Path)
         writer = (
             frame.writeStream.queryName(f"{self._spec.name} {self._spec.run_id[:8]}")
             .foreachBatch(self._on_batch)
-            .option("checkpointLocation", hadoop_path(self._directory.home.spark))
+            .option("checkpointLocation", hadoop_path(own))
         )
         if trigger is not None:
             writer = writer.trigger(processingTime=trigger)

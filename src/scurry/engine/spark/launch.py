@@ -8,16 +8,22 @@ from functools import partial
 
 from pyspark.sql import SparkSession
 
+from scurry.common.any_paths import is_url
 from scurry.common.configuration import Configuration
+from scurry.common.errors import ConfigurationError
+from scurry.common.object_store import StoreSettings
 from scurry.common.options import checkpoints, execution, state
 from scurry.common.restart_strategy import RestartStrategyConfiguration
 from scurry.engine.job import Job
 from scurry.engine.pace import pause_between_batches
 from scurry.engine.progress import Progress
+from scurry.engine.queryable.settings import QuerySettings
 from scurry.engine.restarts import restarts_of
 from scurry.engine.spark.dependencies import Dependencies, provide
 from scurry.engine.spark.runner import ClaimedCheckpoint, SparkJob
 from scurry.engine.spark.session import obtain_session, renewed_session
+from scurry.functions.sink import Sink
+from scurry.functions.source import Source
 
 #: A session, and what workers are to do in it.
 Connection = tuple[SparkSession, Dependencies]
@@ -46,7 +52,9 @@ def launch(
     duration = checkpoints.LEASE_DURATION.read(configuration)
     # before Spark is started: a job that is refused should be refused at once
     savepoint = checkpoints.RECOVERY_PATH.read(configuration)
-    with ClaimedCheckpoint(location, job.spec.name, duration, savepoint) as claimed:
+    _refuse_what_needs_a_file_system(location, job, configuration)
+    store = StoreSettings.of(configuration)
+    with ClaimedCheckpoint(location, job.spec.name, duration, savepoint, store) as claimed:
         session, dependencies = connect(obtain_session)
         running = SparkJob(
             session,
@@ -66,3 +74,33 @@ def launch(
         )
         running.start()
     return running
+
+
+def _refuse_what_needs_a_file_system(
+    location: str | None, job: Job, configuration: Configuration
+) -> None:
+    """Raise :class:`ConfigurationError` if the checkpoint is to be in an object store and the job
+    has something that works with files only."""
+    if location is None or not is_url(location):
+        return
+    if job.spec.engine != execution.LIVE:
+        raise ConfigurationError(
+            f"The checkpoint {location!r} is in an object store, and in micro-batches Spark keeps "
+            f"a part of the checkpoint, in files of its own. Set {execution.ENGINE.key}: live, "
+            "which keeps all of a checkpoint in objects; or give a path that the driver and all "
+            "executors share."
+        )
+    owners: list[tuple[str, Source | Sink]] = [(s.uid, s.source) for s in job.spec.sources]
+    owners += [(each.uid, each.sink) for each in job.sinks]
+    keeping = [(uid, owner) for uid, owner in owners if owner.keeps_files]
+    if keeping:
+        uid, owner = keeping[0]
+        raise ConfigurationError(
+            f"{type(owner).__name__} (uid {uid!r}) keeps files in the checkpoint, and {location!r} "
+            "is in an object store. Give a path that the driver and all executors share."
+        )
+    if QuerySettings.of(configuration) is not None:
+        raise ConfigurationError(
+            f"Queryable state needs a checkpoint that the driver and all executors have as files; "
+            f"{location!r} is in an object store. Give a path that they share, or turn it off."
+        )

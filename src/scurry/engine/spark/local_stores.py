@@ -27,6 +27,7 @@ import os
 import shutil
 from pathlib import Path
 
+from scurry.common.any_paths import AnyPath, is_url
 from scurry.common.own_directories import own_directory, user_root
 from scurry.runtime.specs import JobSpec
 from scurry.state.local.store import Store
@@ -59,7 +60,7 @@ class LocalStores:
     def __init__(self) -> None:
         self._open: dict[str, Store] = {}
 
-    def get(self, job: JobSpec, name: str, stage: int, slot: int, checkpoint: Path) -> Store:
+    def get(self, job: JobSpec, name: str, stage: int, slot: int, checkpoint: AnyPath) -> Store:
         """The store of a slot, opened if need be; ``name`` is that of the directory of stores,
         ``checkpoint`` the directory of the checkpoint."""
         stores = stores_of(job.local_root, name)
@@ -100,7 +101,8 @@ def _drop_without_checkpoint(root: Path) -> None:
     """Delete the stores of checkpoints that are gone: nobody will go on with them."""
     for note in root.glob(f"*/{_CHECKPOINT}"):
         with contextlib.suppress(OSError):
-            if not os.path.exists(note.read_text(encoding="utf-8")):
+            checkpoint = note.read_text(encoding="utf-8")
+            if not is_url(checkpoint) and not os.path.exists(checkpoint):
                 shutil.rmtree(note.parent, ignore_errors=True)
 
 

@@ -23,10 +23,12 @@ from pyspark.sql import SparkSession
 from scurry.checkpoint.claims import claim_state
 from scurry.checkpoint.directory import JobDirectory
 from scurry.checkpoint.savepoints import Wish, savepoint_path
+from scurry.common.any_paths import here
 from scurry.common.configuration import Configuration
 from scurry.common.errors import ConfigurationError, JobError, LeaseLostError, cause_to_show
 from scurry.common.job_metrics import JobMetrics
 from scurry.common.job_status import JobStatus
+from scurry.common.object_store import StoreSettings
 from scurry.common.options.checkpoints import SAVEPOINT_DIRECTORY
 from scurry.common.options.execution import LIVE
 from scurry.common.own_directories import process_directory, user_root
@@ -63,12 +65,18 @@ class ClaimedCheckpoint:
     back if the job cannot be started."""
 
     def __init__(
-        self, location: str | None, job: str, duration: int, savepoint: str | None = None
+        self,
+        location: str | None,
+        job: str,
+        duration: int,
+        savepoint: str | None = None,
+        store: StoreSettings | None = None,
     ) -> None:
-        """A new checkpoint begins with what is in ``savepoint``, if one is given."""
+        """A new checkpoint begins with what is in ``savepoint``, if one is given; ``store`` says
+        how the object store of a URL is reached."""
         self.temporary = location is None
         self._duration = duration
-        self.directory = JobDirectory(location or str(process_directory("jobs")))
+        self.directory = JobDirectory(location or str(process_directory("jobs")), store)
         self.lease = self.directory.claim(job, duration)
         self.lease.keep()
         if savepoint is not None:
@@ -184,7 +192,12 @@ class SparkJob:
         self._views = self._view_keeper()
         try:
             self._reporting = Reporting(
-                *(self._directory.root, self.job_id, lambda: self.job_metrics, self._configuration),
+                *(
+                    here(self._directory.root),
+                    self.job_id,
+                    lambda: self.job_metrics,
+                    self._configuration,
+                ),
                 queries="" if self._views is None else self._views.address,
             )
         except BaseException:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from scurry.checkpoint.log_files import LogFiles
 from scurry.common.advice import WAYS_OUT
+from scurry.common.any_paths import AnyPath
 from scurry.common.errors import StateError
 from scurry.state.journal import Head, Journal, decode_head, encode_head
 
@@ -17,14 +17,14 @@ class SparkJournal(Journal):
     ``head`` and ``log`` are the variables that Spark keeps for the stage.
     """
 
-    def __init__(self, head: Any, log: Any, files: LogFiles, runs: Path) -> None:
+    def __init__(self, head: Any, log: Any, files: LogFiles, runs: AnyPath) -> None:
         self._head = head
         self._log = log
         self._files = files
         self._runs = runs
 
     @property
-    def runs(self) -> Path:
+    def runs(self) -> AnyPath:
         return self._runs
 
     def head(self) -> Head | None:

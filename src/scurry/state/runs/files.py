@@ -10,7 +10,6 @@ know an order does not find the file, instead of looking for keys in the wrong p
 from __future__ import annotations
 
 import mmap
-import os
 import sys
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +22,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from scurry.common.any_paths import AnyPath, ObjectPath, here, names_in
 from scurry.state.runs.key_rows import TAIL, Hashes, KeyRows, Marks, Order, Positions
+from scurry.state.runs.run_cache import RunCache
 
 _HASHES = {Order.KEY: ".hashes", Order.PREFIX: ".prefixes"}
 _RUN = (".keys", ".ends", ".data")
@@ -38,8 +39,13 @@ class RunDirectory:
     """Where the runs of a slot, and the indexes over them, lie. The name of either begins with the
     number of the commit that it is written for."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, place: AnyPath) -> None:
+        #: where they are, and the files of this machine if that is in an object store
+        self.place = place
+        self._cache = RunCache(place) if isinstance(place, ObjectPath) else None
+        self.path = place if isinstance(place, Path) else here(place)
+        if self._cache is not None:
+            self.path = self._cache.path
         #: the number in the names of what is written from now on
         self.commit = 0
         #: bytes written so far
@@ -60,10 +66,8 @@ class RunDirectory:
 
     def listed(self) -> set[tuple[int, str]]:
         """The numbers and names of all runs and indexes, whole or not."""
-        if not self.path.exists():
-            return set()
         # a file system may have names of its own there
-        names = [name for name in os.listdir(self.path) if name[0].isdigit()]
+        names = [name for name in names_in(self.place) if name[0].isdigit()]
         return {(self.number_of(name), name.partition(".")[0]) for name in names}
 
     @staticmethod
@@ -73,8 +77,32 @@ class RunDirectory:
 
     def delete(self, name: str) -> None:
         """Remove a run or index; who has it open keeps it."""
-        for suffix in {*_HASHES.values(), *_RUN, *_INDEX}:
-            (self.path / f"{name}{suffix}").unlink(missing_ok=True)
+        names = [f"{name}{suffix}" for suffix in {*_HASHES.values(), *_RUN, *_INDEX}]
+        if self._cache is not None:
+            self._cache.delete(name, names)
+            return
+        for each in names:
+            (self.path / each).unlink(missing_ok=True)
+
+    def opened(self, paths: Iterable[Path]) -> list[Any]:
+        """The content of files, mapped into memory."""
+        found = []
+        for path in paths:
+            if self._cache is not None:
+                self._cache.fetch(path)
+            found.append(mapped(path))
+        return found
+
+    def add(self, paths: Iterable[Path]) -> None:
+        """Files were written."""
+        if self._cache is not None:
+            self._cache.add(paths)
+
+    def store(self, names: Iterable[str]) -> None:
+        """Have these runs and indexes where other machines find them. Called before a head names
+        them."""
+        if self._cache is not None:
+            self._cache.store(names)
 
 
 class RunInfo(NamedTuple):
@@ -90,7 +118,7 @@ class Run:
 
     def __init__(self, place: RunDirectory, info: RunInfo, by: Order) -> None:
         self.info = info
-        hashes, keys, ends, data = map(mapped, place.files(info.name, by))
+        hashes, keys, ends, data = place.opened(place.files(info.name, by))
         width, rows = info.width + TAIL, info.rows
         expected = rows * 8, rows * width, (rows + 1) * 8
         whole = (len(hashes), len(keys), len(ends)) == expected
@@ -166,6 +194,7 @@ def write_run(
                 data.write(records.buffers()[2][first:last])
             count += len(rows)
             size += last - first
+    place.add(paths)
     if not count:
         place.delete(name)
         return []

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from scurry.state.runs.files import Run, RunDirectory, alike, mapped, stretches
+from scurry.state.runs.files import Run, RunDirectory, alike, stretches
 from scurry.state.runs.key_rows import Hashes, KeyRows, Positions
 
 #: Runs or indexes of about one size that get an index over all of them.
@@ -48,7 +48,7 @@ class RunIndex:
     def __init__(self, place: RunDirectory, info: IndexInfo, runs: Sequence[Run]) -> None:
         self.info = info
         self.runs = list(runs)
-        hashes, places = map(mapped, place.index_files(info.name))
+        hashes, places = place.opened(place.index_files(info.name))
         if not len(hashes) == len(places) == info.rows * 8:
             raise OSError(f"{info.name} is not as long as it should be")
         self.hashes: Hashes = np.frombuffer(hashes, np.uint64)
@@ -168,6 +168,7 @@ def _written(place: RunDirectory, before: Sequence[Group], groups: Sequence[Grou
                 parts = [part[order] for part in parts]
             hashes.write(np.ascontiguousarray(parts[0]).data)
             places.write(np.ascontiguousarray(parts[1]).data)
+    place.add(place.index_files(name))
     place.written += rows * 16
     runs = _runs_of(groups)
     return RunIndex(place, IndexInfo(name, len(_runs_of(before)), len(runs), rows), runs)

@@ -1,0 +1,127 @@
+"""Checkpoints in an object store, reached through connections that fail."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.faults import s3
+from tests.faults.hdfs import hadoop_jars, hdfs_server
+from tests.faults.object_soak import Life
+from tests.faults.process import Driver
+from tests.faults.s3 import BUCKET, Proxy, s3_server, store
+
+from scurry.checkpoint.directory import JobDirectory
+from scurry.common.errors import LeaseHeldError, LeaseLostError
+from scurry.common.object_store import ObjectStore, StoreSettings
+from scurry.testing.kafka import REQUIRE, ServerMissing
+
+#: Two stages of two slots: an entry of a journal each, and what they write of large tables; lists,
+#: promises, the epoch and a deletion of the driver.
+_MOST_REQUESTS = 40
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[int]:
+    with s3_server() as port:
+        yield port
+
+
+@pytest.fixture
+def proxy(server: int) -> Iterator[Proxy]:
+    made = Proxy(server, seed=7, one_in=4)
+    yield made
+    made.close()
+
+
+def test_requests_get_through_a_network_that_fails(proxy: Proxy, server: int) -> None:
+    through, direct = store(proxy.port), store(server)
+    content = {f"{BUCKET}/a/{i}": bytes([i]) * 2000 * i for i in range(20)}
+    for key, value in content.items():
+        through.write(key, value)
+    assert proxy.disturbed
+    assert {key: direct.read(key) for key in content} == content
+    assert {key: through.read(key) for key in content} == content
+    assert through.names(f"{BUCKET}/a") == sorted(map(str, range(20)))
+    assert through.create(f"{BUCKET}/b", b"mine")
+    assert not through.create(f"{BUCKET}/b", b"somebody else's")
+    through.delete(content)
+    assert direct.find(f"{BUCKET}/a") == {}
+    with pytest.raises(FileNotFoundError):
+        through.read(f"{BUCKET}/a/1")
+
+
+def test_one_driver_at_a_time_has_the_lease(server: int) -> None:
+    where, settings = f"s3://{BUCKET}/jobs/leased", StoreSettings(s3.options(server))
+    assert "hush" not in repr(settings) + repr(JobDirectory(where, settings).root)
+    first = JobDirectory(where, settings).claim("first")
+    with pytest.raises(LeaseHeldError, match="in use by this very process"):
+        JobDirectory(where, settings).claim("second")
+    assert first._answering is not None
+    first._answering.close()
+    second = JobDirectory(where, settings).claim("second")
+    assert second.epoch == first.epoch + 1
+    with pytest.raises(LeaseLostError):
+        first.check()
+    second.release()
+
+
+@pytest.mark.spark
+def test_killed_drivers_lose_and_repeat_nothing(tmp_path: Path, proxy: Proxy, server: int) -> None:
+    life = Life(tmp_path, f"s3://{BUCKET}/jobs/one", s3.options(proxy.port))
+    life.kill_after(3)
+    assert proxy.disturbed
+    proxy.one_in = 0
+    driver = life.start()
+    life.reach(driver, lambda: driver.batch >= 0)
+    assert 0 < _requests_per_checkpoint(life, driver, proxy) <= _MOST_REQUESTS
+    assert _requests_when_idle(life, driver, proxy) == 0
+    life.finish(driver)
+    found = life.outcome(StoreSettings(s3.options(server)))
+    assert (found.lost, found.duplicated) == (0, 0)
+    stored = store(server)
+    texts = (stored.read(key) for key in stored.find(BUCKET))
+    assert not any(b"hush-hush" in text for text in texts)
+    assert "hush-hush" not in (tmp_path / "driver.log").read_text()
+
+
+def _requests_per_checkpoint(life: Life, driver: Driver, proxy: Proxy) -> float:
+    first, before = driver.batch, proxy.requests.total()
+    life.reach(driver, lambda: driver.batch >= first + 10)
+    return (proxy.requests.total() - before) / (driver.batch - first)
+
+
+def _requests_when_idle(life: Life, driver: Driver, proxy: Proxy) -> int:
+    (life.root / "pause").touch()
+    seen = -1
+    # until the last checkpoint of what was read is over
+    while seen != (seen := proxy.requests.total()):
+        time.sleep(1)
+    # the job would have made ten checkpoints, and given signs of life
+    time.sleep(1)
+    (life.root / "pause").unlink()
+    return proxy.requests.total() - seen
+
+
+@pytest.mark.spark
+def test_hdfs(tmp_path: Path) -> None:
+    try:
+        hadoop_jars()
+    except ServerMissing as missing:
+        if os.environ.get(REQUIRE):
+            pytest.fail(f"{REQUIRE} is set, but {missing}")
+        pytest.skip(str(missing))
+    with hdfs_server(tmp_path) as address:
+        store = ObjectStore("webhdfs", StoreSettings())
+        assert store.create(f"{address}/a/b", b"mine")
+        assert not store.create(f"{address}/a/b", b"somebody else's")
+        store.write(f"{address}/a/b", b"other")
+        assert store.find(f"{address}/a") == {f"{address}/a/b": 5}
+        life = Life(tmp_path, f"webhdfs://{address}/jobs/one", {"user": "somebody"})
+        life.kill_after(3)
+        life.finish(life.start())
+        found = life.outcome(StoreSettings({"user": "somebody"}))
+        assert (found.lost, found.duplicated) == (0, 0)
