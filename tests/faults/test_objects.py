@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +16,7 @@ from tests.faults.hdfs import hadoop_jars, hdfs_options, hdfs_server
 from tests.faults.object_soak import Life
 from tests.faults.process import Driver
 from tests.faults.s3 import BUCKET, Proxy, s3_server, store
+from tests.faults.standalone import environment, standalone_cluster
 
 from scurry.checkpoint.directory import JobDirectory
 from scurry.common.errors import LeaseHeldError, LeaseLostError
@@ -126,3 +130,28 @@ def test_hdfs(tmp_path: Path) -> None:
         life.finish(life.start())
         found = life.outcome(StoreSettings(hdfs_options()))
         assert (found.lost, found.duplicated) == (0, 0)
+
+
+@pytest.mark.spark
+def test_a_cluster_with_nothing_in_common_but_the_store(tmp_path: Path, server: int) -> None:
+    options = json.dumps(s3.options(server))
+    where = f"s3://{BUCKET}/jobs/cluster"
+    with standalone_cluster(tmp_path) as master:
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.faults.cluster_job", master, where, options],
+            cwd=tmp_path,
+            env=environment(tmp_path / "driver"),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=200,
+        )
+    [line] = [each for each in done.stdout.splitlines() if each.startswith("RESULT")] or [
+        pytest.fail(done.stderr[-3000:])
+    ]
+    rows = json.loads(line.removeprefix("RESULT"))
+    assert sorted((key, count) for key, count, _ in rows) == [
+        (key, count) for key in range(10) for count in range(1, 5)
+    ]
+    assert {place for _, _, place in rows} == {str(tmp_path / each / "tmp") for each in "01"}
+    assert store(server).find(f"{BUCKET}/jobs/cluster")
