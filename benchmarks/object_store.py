@@ -2,8 +2,8 @@
 
 One slot with its journal in S3, without Spark; the server is a process of this machine. A state of
 many keys is written, then micro-batches change some of them. What the changes explain are the keys
-and values that changed, and two requests a micro-batch: the journal's entry, and a run. Everything
-above that is merging, indexes, deletions and headers. Requests and bytes are those that arrive.
+and values that changed, and one request a micro-batch, which is its run. Everything above that is
+merging, indexes, the journal, deletions and headers. Requests and bytes are those that arrive.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ from scurry.checkpoint.file_journal import FileJournal
 from scurry.common.any_paths import ObjectPath
 
 NAME = "object_store"
-#: Requests of a micro-batch that its changes explain: an entry of the journal, and a run.
-_EXPLAINED = 2
 
 
 class Meter:
@@ -92,7 +90,7 @@ def _result(
         keys=keys or records,
         note=(
             f"{batches} micro-batches, {requests} requests, "
-            f"{requests / (batches * _EXPLAINED):.2f} x of two each; {sent / 1e6:.1f} MB sent, "
+            f"{requests / batches:.2f} each; {sent / 1e6:.1f} MB sent, "
             f"{sent / due:.2f} x of the {due / 1e6:.1f} MB that changed"
         ),
     )
