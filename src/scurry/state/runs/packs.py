@@ -43,7 +43,7 @@ def unpacked(content: bytes) -> Iterator[tuple[str, memoryview]]:
         view = memoryview(plain)
         begin = _LENGTH + int.from_bytes(view[:_LENGTH], "little")
         sizes = msgspec.msgpack.decode(view[_LENGTH:begin], type=list[tuple[str, int]])
-    except (msgspec.MsgspecError, ValueError) as failure:
+    except (msgspec.MsgspecError, ValueError, OSError) as failure:
         raise OSError(f"the object is damaged ({failure})") from failure
     if begin + sum(size for _, size in sizes) != len(view):
         raise OSError("the object is not as long as it should be")
