@@ -40,6 +40,7 @@ GROUPS = [
         f"{HOW_TO}{name}.md"
         for name in (
             "spark",
+            "clusters",
             "dataframes",
             "micro-batches",
             "operating",

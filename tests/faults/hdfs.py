@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import re
 import subprocess
@@ -30,6 +31,11 @@ def hadoop_jars() -> Path:
         "org.mockito:mockito-core:4.11.0",
     )
     return maven_jars(f"hadoop-minicluster-{_HADOOP}", *coordinates, alone=True)
+
+
+def hdfs_options() -> dict[str, str]:
+    """How the server is reached, by the user who may do everything: who has started it."""
+    return {"user": getpass.getuser()}
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
-from tests.faults.hdfs import hdfs_server
+from tests.faults.hdfs import hdfs_options, hdfs_server
 from tests.faults.job import FileSink, expected
 from tests.faults.process import Driver
 from tests.faults.s3 import BUCKET, Proxy, options, s3_server
@@ -114,7 +114,7 @@ def main() -> None:
             settings = StoreSettings(options(direct))
         else:
             address = stack.enter_context(hdfs_server(root))
-            location, store = f"webhdfs://{address}/jobs/one", {"user": "soak"}
+            location, store = f"webhdfs://{address}/jobs/one", hdfs_options()
             settings = StoreSettings(store)
         life = Life(root, location, store)
         for _ in range(asked.kills):

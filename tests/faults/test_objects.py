@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.faults import s3
-from tests.faults.hdfs import hadoop_jars, hdfs_server
+from tests.faults.hdfs import hadoop_jars, hdfs_options, hdfs_server
 from tests.faults.object_soak import Life
 from tests.faults.process import Driver
 from tests.faults.s3 import BUCKET, Proxy, s3_server, store
+from tests.faults.standalone import environment, standalone_cluster
 
 from scurry.checkpoint.directory import JobDirectory
 from scurry.common.errors import LeaseHeldError, LeaseLostError
@@ -21,7 +25,7 @@ from scurry.testing.kafka import REQUIRE, ServerMissing
 
 #: Two stages of two slots: an entry of a journal each, and what they write of large tables; lists,
 #: promises, the epoch and a deletion of the driver.
-_MOST_REQUESTS = 40
+_MOST_REQUESTS = 30
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +81,8 @@ def test_killed_drivers_lose_and_repeat_nothing(tmp_path: Path, proxy: Proxy, se
     proxy.one_in = 0
     driver = life.start()
     life.reach(driver, lambda: driver.batch >= 0)
-    assert 0 < _requests_per_checkpoint(life, driver, proxy) <= _MOST_REQUESTS
+    requests = _requests_per_checkpoint(life, driver, proxy)
+    assert 0 < requests <= _MOST_REQUESTS
     assert _requests_when_idle(life, driver, proxy) == 0
     life.finish(driver)
     found = life.outcome(StoreSettings(s3.options(server)))
@@ -115,13 +120,38 @@ def test_hdfs(tmp_path: Path) -> None:
             pytest.fail(f"{REQUIRE} is set, but {missing}")
         pytest.skip(str(missing))
     with hdfs_server(tmp_path) as address:
-        store = ObjectStore("webhdfs", StoreSettings())
+        store = ObjectStore("webhdfs", StoreSettings(hdfs_options()))
         assert store.create(f"{address}/a/b", b"mine")
         assert not store.create(f"{address}/a/b", b"somebody else's")
         store.write(f"{address}/a/b", b"other")
         assert store.find(f"{address}/a") == {f"{address}/a/b": 5}
-        life = Life(tmp_path, f"webhdfs://{address}/jobs/one", {"user": "somebody"})
+        life = Life(tmp_path, f"webhdfs://{address}/jobs/one", hdfs_options())
         life.kill_after(3)
         life.finish(life.start())
-        found = life.outcome(StoreSettings({"user": "somebody"}))
+        found = life.outcome(StoreSettings(hdfs_options()))
         assert (found.lost, found.duplicated) == (0, 0)
+
+
+@pytest.mark.spark
+def test_a_cluster_with_nothing_in_common_but_the_store(tmp_path: Path, server: int) -> None:
+    options = json.dumps(s3.options(server))
+    where = f"s3://{BUCKET}/jobs/cluster"
+    with standalone_cluster(tmp_path) as master:
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.faults.cluster_job", master, where, options],
+            cwd=tmp_path,
+            env=environment(tmp_path / "driver"),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=200,
+        )
+    [line] = [each for each in done.stdout.splitlines() if each.startswith("RESULT")] or [
+        pytest.fail(done.stderr[-3000:])
+    ]
+    rows = json.loads(line.removeprefix("RESULT"))
+    assert sorted((key, count) for key, count, _ in rows) == [
+        (key, count) for key in range(10) for count in range(1, 5)
+    ]
+    assert {place for _, _, place in rows} == {str(tmp_path / each / "tmp") for each in "01"}
+    assert store(server).find(f"{BUCKET}/jobs/cluster")

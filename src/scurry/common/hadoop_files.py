@@ -48,9 +48,8 @@ class HadoopFiles:
         answer = files._call("OPEN", path=path, redirect=False)
         if "Location" not in answer.headers:
             return bytes(answer.content)
-        content = files.session.get(files._apply_proxy(answer.headers["Location"]))
-        content.raise_for_status()
-        return bytes(content.content)
+        place = files._apply_proxy(answer.headers["Location"])
+        return bytes(_checked(files.session.get(place)).content)
 
     def pipe_file(self, key: str, content: bytes, mode: str = "overwrite") -> None:
         """Make ``content`` the content of a file, all at once; with the mode ``create`` only if
@@ -63,7 +62,7 @@ class HadoopFiles:
             answer = files._call("CREATE", "put", draft, redirect=False, overwrite="true")
             place = files._apply_proxy(answer.headers["Location"])
             headers = {"content-type": "application/octet-stream"}
-            files.session.put(place, data=content, headers=headers).raise_for_status()
+            _checked(files.session.put(place, data=content, headers=headers))
             how = {} if mode == "create" else {"renameoptions": "OVERWRITE"}
             renamed = files._call("RENAME", "put", draft, destination=path, **how)
         except BaseException:
@@ -106,3 +105,11 @@ class HadoopFiles:
         except FileNotFoundError:
             return found
         return found
+
+
+def _checked(answer: Any) -> Any:
+    """An answer of a DataNode; raises if it is not what was asked for."""
+    if answer.status_code in (401, 403):
+        raise PermissionError(f"HDFS refuses: {answer.text[:500]}")
+    answer.raise_for_status()
+    return answer

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ def job(tmp_path: Path) -> Driver:
     driver = Driver(tmp_path / "ck")
     driver.run(0, 5)
     driver.run(1, 9)
-    runs = driver.directory.home.of_slots[0] / "1-0"
+    runs = driver.directory.home.all_runs / "1-0"
     runs.mkdir(parents=True)
     (runs / "000000000001-a.data").write_bytes(b"x" * 100_000)
     return driver
@@ -36,10 +37,10 @@ def test_what_a_running_job_removes_is_still_there(job: Driver) -> None:
     root = job.directory.root
     found = at_rest(str(root))
     assert found is not None
-    shutil.rmtree(job.directory.home.of_slots[0])
+    shutil.rmtree(job.directory.home.all_runs)
     job.run(2, 12)
     assert found.epoch.positions == {"numbers": 9}
-    assert run_of(found.files.of_slots[0]).stat().st_size == 100_000
+    assert run_of(found.files.all_runs).stat().st_size == 100_000
     assert sorted(os.listdir(found.spark / "commits")) == ["0", "1"]
     found.close()
     assert os.listdir(root / "frozen") == []
@@ -72,8 +73,8 @@ def test_one_that_never_stands_still_is_refused(
     batches = iter(range(2, 1000))
 
     def slow(source: Path, target: Path) -> None:
-        batch = next(batches)
-        job.run(batch, batch)
+        for batch in islice(batches, 2):
+            job.run(batch, batch)
 
     monkeypatch.setattr(module, "link_tree", slow)
     with pytest.raises(StateError, match="Take a savepoint"):
@@ -100,7 +101,7 @@ def test_a_savepoint_is_read_where_it_lies(job: Driver, tmp_path: Path) -> None:
     before = sorted(path.rglob("*"))
     found = at_rest(f"file://{path}")
     assert found is not None
-    assert run_of(found.files.of_slots[0]) == run_of(path / "runs")
+    assert run_of(found.files.all_runs) == run_of(path / "runs")
     # Spark names a file by its path, and is to look for it where it is
     assert str(found.spark) in (found.spark / "state/0/_metadata/v2/0").read_text()
     assert not found.spark.is_relative_to(path)

@@ -30,7 +30,7 @@ def job(tmp_path: Path) -> Driver:
     driver = Driver(tmp_path / "ck")
     driver.run(0, 5)
     driver.run(1, 9)
-    runs = driver.directory.home.of_slots[0] / "1-0"
+    runs = driver.directory.home.all_runs / "1-0"
     runs.mkdir(parents=True)
     (runs / "000000000001-a.data").write_bytes(b"x" * 100_000)
     room = driver.directory.layout.room("numbers")
@@ -52,7 +52,7 @@ def test_nothing_that_the_job_does_later_changes_a_savepoint(job: Driver, tmp_pa
     path = taken(job, tmp_path / "sp" / "one")
     job.run(2, 12)
     (job.directory.layout.room("numbers") / "notes").write_text("two")
-    next(job.directory.home.of_slots[0].glob("*/*.data")).unlink()
+    next(job.directory.home.all_runs.glob("*/*.data")).unlink()
     assert read_manifest(path).contents.batch == 1
     assert command("verify", path)[0] == 0
     assert (path / "rooms" / "numbers" / "notes").read_text() == "one"

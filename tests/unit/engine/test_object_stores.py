@@ -1,0 +1,37 @@
+"""What is refused or hidden where checkpoints are in an object store; no store is needed for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scurry.common import Configuration
+from scurry.common.errors import ConfigurationError
+from scurry.common.object_store import _as_known, _secrets_in
+from scurry.datastream import StreamExecutionEnvironment
+from scurry.state.runs.packs import packed, unpacked
+
+
+def test_micro_batches_are_refused_before_spark_starts() -> None:
+    settings = Configuration.of({"execution.checkpointing.dir": "s3://bucket/job"})
+    env = StreamExecutionEnvironment.get_execution_environment(settings)
+    env.from_collection([1]).print()
+    with pytest.raises(ConfigurationError, match=r"Set execution\.engine: live"):
+        env.execute()
+
+
+def test_secrets_are_taken_out_of_messages() -> None:
+    hidden = _secrets_in({"token": "a/b", "user": "somebody"})
+    shown = str(_as_known(RuntimeError("GET /x?user=somebody&token=a%2Fb or a/b"), hidden))
+    assert shown == "RuntimeError: GET /x?user=somebody&token=*** or ***"
+
+
+def test_files_of_a_run_are_one_object(tmp_path: Path) -> None:
+    files = {"1-a.keys": b"k" * 100, "1-a.data": b"", "1-a.ends": b"12"}
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    made = packed(tmp_path / name for name in files)
+    assert {name: bytes(content) for name, content in unpacked(made)} == files
+    with pytest.raises(OSError, match="damaged"):
+        list(unpacked(made[:-3]))
