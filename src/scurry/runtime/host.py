@@ -18,23 +18,14 @@ from scurry.common.waiting import Wait, current_board
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK
 from scurry.runtime.blobs import decode_batch
 from scurry.runtime.checkpointed import OperatorStates
-from scurry.runtime.envelope import (
-    COMBINED,
-    DATA,
-    FEED,
-    OPERATORS,
-    REPORT,
-    TICK,
-    WATERMARK,
-    Envelope,
-)
+from scurry.runtime.envelope import COMBINED, DATA, FEED, OPERATORS, TICK, WATERMARK, Envelope
 from scurry.runtime.event_time import Mark, cells_of, delayed
 from scurry.runtime.handover import COPYING, REUSING
 from scurry.runtime.input_gate import Arrival, InputGate
 from scurry.runtime.report import OperatorReport, Tick, decode_report, decode_tick, encode_report
 from scurry.runtime.router import mark_of
 from scurry.runtime.specs import JobSpec
-from scurry.runtime.task import Task, to_driver
+from scurry.runtime.task import Task, report, to_driver
 from scurry.runtime.task_context import TaskContext, TaskPlace, TaskState
 from scurry.runtime.timers import PROCESSING, TimerQueue
 from scurry.state.feeds import SlotFeed
@@ -118,7 +109,7 @@ class SlotHost:
         self._begin(journal, tick)
         yield from self._handle(arrived)
         yield from self._ticks(tick)
-        yield from filter(None, self._commit(journal, began))
+        yield from self._commit(journal, began)
         if tick.final:
             self.close()
 
@@ -143,11 +134,10 @@ class SlotHost:
         yield from self._handle(arrived)
         self._context.report.spent(f"stage {self.stage}", time.perf_counter() - began)
 
-    def checkpoint(self, journal: Journal, final: bool) -> Iterator[Envelope | None]:
+    def checkpoint(self, journal: Journal, final: bool) -> Iterator[Envelope]:
         """End a micro-batch after its last round: what the driver has to know of it. When the
-        generator has ended, the slot's state is in the journal. Wherever the generator yields None,
-        the next rounds may be run before it goes on, unless this was the ``final`` one: they are
-        not part of the checkpoint."""
+        generator has ended, the slot's state is in the journal, and the next round may begin,
+        unless this was the ``final`` one."""
         yield from self._context.report.clock.within(self._commit(journal, time.perf_counter()))
         if final:
             self.close()
@@ -178,34 +168,20 @@ class SlotHost:
         self.task.finish()
         self._ask_for_timers()
 
-    def _commit(self, journal: Journal, began: float) -> Iterator[Envelope | None]:
-        """Have sinks prepare what they were given, and write the slot's state to ``journal``; None
-        is yielded where that may be interrupted."""
+    def _commit(self, journal: Journal, began: float) -> Iterator[Envelope]:
+        """Have sinks prepare what they were given, and write the slot's state to ``journal``."""
         yield from self.task.prepare()
         yield from self._snapshot()
         handled = time.perf_counter()
-        report = self._context.report
-        steps = self.store.committing(journal, self._notes())
-        told, written = None, None
-        while written is None:
-            try:
-                next(steps)
-            except StopIteration as end:
-                written = end.value
-            if told is None:
-                # what is counted from now on is of the next micro-batch
-                report.spent(f"state {self.stage}", time.perf_counter() - handled)
-                report.spent(f"stage {self.stage}", time.perf_counter() - began)
-                told = report.take(self.stage, self._context.place.index)
-            if written is None:
-                yield None
+        self._context.report.count("state_bytes", self.store.commit(journal, self._notes()))
         yield from self._feed()
-        assert told is not None
-        told["counters"]["state_bytes"] = written
-        told["gauges"]["state_entries"] = self.store.entries
-        told["sizes"] = self.store.take_sizes()
-        told["written"] = self.store.take_written()
-        yield to_driver(self._context.place.index, REPORT, "", encode_report(told))
+        ended = time.perf_counter()
+        self._context.report.spent(f"state {self.stage}", ended - handled)
+        self._context.report.spent(f"stage {self.stage}", ended - began)
+        self._context.report.gauges["state_entries"] = self.store.entries
+        self._context.report.sizes = self.store.take_sizes()
+        self._context.report.written = self.store.take_written()
+        yield report(self._context)
 
     def _begin(self, journal: Journal, tick: Tick) -> None:
         notes = self.store.begin(journal)

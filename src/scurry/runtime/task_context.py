@@ -59,9 +59,13 @@ class TaskReport:
     times: dict[str, float] = field(default_factory=dict)
     #: what functions count and measure themselves
     metrics: MetricRegistry = field(default_factory=MetricRegistry)
+    #: tables that this task has written to, and what kind of state each is
+    written: dict[str, str] = field(default_factory=dict)
     #: what the user should be told
     warnings: list[str] = field(default_factory=list)
     _warned: set[str] = field(default_factory=set)
+    #: records and bytes of each table, None if they are as they were in the last report
+    sizes: dict[str, tuple[int, int]] | None = None
     #: what operators and sources do, by uid, and whose time it is
     meters: dict[str, Meter] = field(default_factory=dict)
     clock: TaskClock = field(default_factory=TaskClock)
@@ -98,21 +102,20 @@ class TaskReport:
         times, self.times = self.times, {}
         wake, self.wake = self.wake, None
         warnings, self.warnings = self.warnings, []
+        sizes, self.sizes = self.sizes, None
         return {
             "counters": counters,
             "times": times,
-            "gauges": dict(self.gauges),
-            "watermarks": dict(self.watermarks),
+            "gauges": self.gauges,
+            "watermarks": self.watermarks,
             "wake": wake,
             "warnings": warnings,
             "metrics": self.metrics.report(),
             "stage": stage,
             "index": index,
             "readings": self.readings(),
-            # tables that this task has written to, and what kind of state each is
-            "written": {},
-            # records and bytes of each table, None if they are as they were in the last report
-            "sizes": None,
+            "written": self.written,
+            "sizes": sizes,
         }
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from itertools import accumulate, chain, compress
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
@@ -279,17 +279,6 @@ class SlotStore:
     def commit(self, journal: Journal, notes: bytes) -> int:
         """Write what changed since ``begin``, with the slot's ``notes``, and return how many bytes
         that added to the checkpoint. Writes nothing if nothing changed."""
-        steps = self.committing(journal, notes)
-        while True:
-            try:
-                next(steps)
-            except StopIteration as end:
-                return int(end.value)
-
-    def committing(self, journal: Journal, notes: bytes) -> Generator[None, None, int]:
-        """As :meth:`commit`, in steps. What is written is the state as it was before the first
-        step ended: between steps operators may read and write, which is part of the next
-        commit."""
         old = self._head or Head(b"", 0, 0, 0, 0, b"")
         base = self._base
         self.local.verify()
@@ -311,17 +300,14 @@ class SlotStore:
         changes, moved, written = self.records.put(changes, self._judges())
         written += sum(_append(journal, head, pack(piece)) for piece in chunked(changes))
         fault_point("before-local-store")
-        commit = Commit(base, head.lineage, changes, moved)
-        if moved or self._gone or self.sweepers or self.feed is not None:
-            # records are taken out of tables, which must not be any that came after this commit
-            trusted = self.local.apply(commit)
-            self._settle_parts()
-        else:
-            self._settle_parts()
-            trusted = yield from self.local.applying(commit)
+        trusted = self.local.apply(Commit(base, head.lineage, changes, moved))
+        for part in self._everyone():
+            part.settle()
+        for name in self.records.take_reaped():
+            self._parts[name].forget()
         outgrown = head.log_bytes > max(self._small_log, _GROWTH * head.snapshot_bytes)
         if trusted and (head.cycle >= 0 or outgrown or moved or self._gone):
-            written += yield from self._compact(journal, head, changes)
+            written += self._compact(journal, head, changes)
         head.gone = {name: seq for name, seq in head.gone.items() if seq > head.first}
         head.floor = old.first
         self.records.describe(head)
@@ -333,12 +319,6 @@ class SlotStore:
         self._finish(head.lineage if trusted else b"")
         fault_point("after-journal")
         return written
-
-    def _settle_parts(self) -> None:
-        for part in self._everyone():
-            part.settle()
-        for name in self.records.take_reaped():
-            self._parts[name].forget()
 
     def _judges(self) -> dict[str, Callable[[bytes], bool]]:
         """For each table in runs whose expired records are removed by compaction: a function that
@@ -354,9 +334,7 @@ class SlotStore:
         self._settled = True
         self.local.confirm()
 
-    def _compact(
-        self, journal: Journal, head: Head, changes: list[Group]
-    ) -> Generator[None, None, int]:
+    def _compact(self, journal: Journal, head: Head, changes: list[Group]) -> int:
         """Write the next slice of the cycle, or the first one of a new cycle, and return its bytes.
 
         The slice is read from the local store, after the commit's own changes were applied there.
@@ -376,8 +354,6 @@ class SlotStore:
             head.slice_bytes += size
             written += size
             fault_point("compaction")
-            if not self.sweepers:
-                yield
         expired = [group for group in expired if group[1]]
         if expired:
             written += sum(_append(journal, head, pack(piece)) for piece in chunked(expired))

@@ -153,5 +153,5 @@ class LocalRounds(LocalJob):
         made = list(host.round(reversed(mine), tick))
         wishes.append(host.wake)
         if marked:
-            made.extend(filter(None, host.checkpoint(journal, tick.final)))
+            made.extend(host.checkpoint(journal, tick.final))
         return made

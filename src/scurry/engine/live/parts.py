@@ -5,9 +5,8 @@ Numbered like stages, the parts form a line: part 0 reads sources, part *n* is t
 that it has ended the round. A part can run a round when all parts before it, in all tasks, have
 ended it; so it has all that it gets in the round, whatever the order in which things arrive.
 
-A part that has run the marked round of a micro-batch makes its checkpoint, whether other parts have
-come so far or not: at once what has to be as it was at the end of the round, the rest in small
-steps, between the rounds that follow.
+A part that has run the marked round of a micro-batch makes its checkpoint at once, before it runs
+another round, whether other parts have come so far or not.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from __future__ import annotations
 import logging
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from scurry.checkpoint.file_journal import FileJournal
@@ -32,25 +30,6 @@ _log = logging.getLogger("scurry.engine")
 Send = Callable[[int, int, int, list[Envelope], bool], None]
 #: Bytes for one task after which they are sent although the round has not ended.
 _MUCH = 1 << 20
-
-
-@dataclass(frozen=True)
-class _Checkpoint:
-    """What a part is writing."""
-
-    stage: int
-    batch: int
-    steps: Iterator[Envelope | None]
-    journal: FileJournal
-    told: list[Envelope] = field(default_factory=list)
-
-    def is_written(self) -> bool:
-        """Go on until the next round may be run; whether all is written."""
-        for envelope in self.steps:
-            if envelope is None:
-                return False
-            self.told.append(envelope)
-        return True
 
 
 class Parts:
@@ -93,8 +72,6 @@ class Parts:
         self._told_cells: dict[tuple[str, str], bytes] = {}
         self._news: list[bytes] = []
         self._wishes: dict[int, list[int]] = {}
-        #: checkpoints that have been begun
-        self._checkpoints: deque[_Checkpoint] = deque()
         self._sent: Counter[int] = Counter()
 
     def plan(self, planned: Round) -> None:
@@ -111,16 +88,8 @@ class Parts:
             self._ends[part, number] += 1
 
     def advance(self) -> bool:
-        """Run one round of one part, if one can be run, and a step of a checkpoint, if one is
-        under way; whether there was anything to do. The last stage goes first, so that what is
-        under way comes to its end before more is begun."""
-        moved = self._run_next()
-        if self._checkpoints:
-            self._write_on()
-            return True
-        return moved
-
-    def _run_next(self) -> bool:
+        """Run one round of one part, if one can be run; whether there was one. The last stage goes
+        first, so that what is under way comes to its end before more is begun."""
         for stage in range(self._last, 0, -1):
             if self._is_ready(stage):
                 self._run_stage(stage)
@@ -129,14 +98,6 @@ class Parts:
             self._read(self._unread.popleft())
             return True
         return False
-
-    def _write_on(self) -> None:
-        """Go on with the first checkpoint until it may be interrupted."""
-        under = self._checkpoints[0]
-        if under.is_written():
-            self._checkpoints.popleft()
-            told = Told(self._index, under.batch, under.stage, under.told, under.journal.stored)
-            self._tell(told)
 
     def _is_ready(self, stage: int) -> bool:
         number = self._ran[stage] + 1
@@ -188,10 +149,8 @@ class Parts:
         self._wish(number, host.wake)
         if planned.marked:
             batch, final = planned.tick.batch, planned.tick.final
-            under = _Checkpoint(stage, batch, host.checkpoint(journal, final), journal)
-            # the state as it is now
-            under.is_written()
-            self._checkpoints.append(under)
+            told = list(host.checkpoint(journal, final))
+            self._tell(Told(self._index, batch, stage, told, journal.stored))
         if stage == self._last:
             self._end(planned)
 
@@ -254,7 +213,4 @@ class Parts:
             except Exception:
                 # whatever ended the work before this is what the job is told
                 _log.warning("functions of task %s failed to close", self._index, exc_info=True)
-        for host, _ in self._hosts.values():
-            if host not in ended:
-                host.store.close()
         return ended

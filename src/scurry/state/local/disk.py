@@ -17,8 +17,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import cast
 
@@ -45,17 +44,6 @@ RUNS_ABOVE = options.RUNS_ABOVE.default
 _RUNS_SHARE = 50
 #: A table with longer keys than this is kept here.
 _WIDEST = 96
-#: Records that are written at a time where others wait.
-_STEP = 400
-
-
-@dataclass(frozen=True)
-class _Unwritten:
-    """A commit that is being written."""
-
-    #: by table and key: its records
-    records: dict[str, dict[bytes, bytes | None]]
-    steps: Generator[None, None, bool]
 
 
 class LocalStore(Store):
@@ -70,9 +58,6 @@ class LocalStore(Store):
         self._tallies: dict[str, Tally] = {}
         self._read: lmdb.Transaction | None = None
         self._env: lmdb.Environment | None = None
-        self._unwritten: _Unwritten | None = None
-        #: whether the last commit that was written in steps found the store as it should be
-        self._trusted = True
         self._generations = Generations(path)
 
     def check(self) -> None:
@@ -86,7 +71,6 @@ class LocalStore(Store):
 
     def verify(self) -> None:
         """Make sure that what was read since :meth:`begin` was not damaged meanwhile."""
-        self._write_rest()
         seen, transaction = self._seen
         now = look(self._place)
         # another attempt of the task has committed some transactions; damage may be in their number
@@ -120,9 +104,6 @@ class LocalStore(Store):
         self._main = self._env.open_db(None)
 
     def _release(self) -> None:
-        unwritten, self._unwritten = self._unwritten, None
-        if unwritten is not None:
-            unwritten.steps.close()
         self.end()
         if self._env is not None:
             self._env.close()
@@ -139,7 +120,6 @@ class LocalStore(Store):
 
     def begin(self) -> None:
         """Start reading: everything read until :meth:`end` is of one instant."""
-        self._write_rest()
         self.end()
         if self._env is None:
             self.check()
@@ -175,8 +155,6 @@ class LocalStore(Store):
 
     def get(self, table: str, key: bytes) -> bytes | None:
         """A record, None if there is none."""
-        if self._unwritten is not None:
-            return self.get_many(table, [key])[0]
         number = self._numbers.get(table)
         if number is None:
             return None
@@ -189,14 +167,10 @@ class LocalStore(Store):
         if number is None:
             return [None] * len(keys)
         get = cast(Callable[[bytes], bytes | None], self._reader().get)
-        new = {} if self._unwritten is None else self._unwritten.records.get(table, {})
-        if not new:
-            return [get(number + key) for key in stored_keys(keys)]
-        return [new[key] if key in new else get(number + key) for key in stored_keys(keys)]
+        return [get(number + key) for key in stored_keys(keys)]
 
     def scan(self, table: str, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """Keys and records of a table in the order of their keys, from ``start`` on."""
-        self._write_rest()
         transaction = self._reader()
         number = self._numbers.get(table)
         if number is not None:
@@ -204,7 +178,6 @@ class LocalStore(Store):
 
     def tables(self) -> list[str]:
         """The names of all tables."""
-        self._write_rest()
         self._reader()
         return list(self._numbers)
 
@@ -236,62 +209,18 @@ class LocalStore(Store):
 
     def apply(self, commit: Commit) -> bool:
         """Write all of ``commit`` in one transaction."""
-        self._write_rest()
-        return self._write(commit)
-
-    def applying(self, commit: Commit) -> Generator[None, None, bool]:
-        """As :meth:`apply`, some records at a time. The transaction stays open meanwhile; records
-        are read from the one before, and those of ``commit`` from memory."""
-        self._write_rest()
-        if commit.emptied:
-            return self._write(commit)
-        self._reader()
-        records = {
-            table: dict(zip(stored_keys(keys), records, strict=True))
-            for table, keys, records in commit.changes
-        }
-        self._unwritten = _Unwritten(records, self._in_steps(commit))
-        while self._write_some():
-            yield
-        return self._trusted
-
-    def _write_some(self) -> bool:
-        """Go on writing; whether there is more to write."""
-        if self._unwritten is None:
-            return False
-        try:
-            next(self._unwritten.steps)
-        except StopIteration as end:
-            self._unwritten, self._trusted = None, end.value
-            self.end()
-            return False
-        return True
-
-    def _write_rest(self) -> None:
-        while self._write_some():
-            pass
-
-    def _in_steps(self, commit: Commit) -> Generator[None, None, bool]:
-        known, tallies = dict(self._numbers), dict(self._tallies)
-        try:
-            return (yield from self._writing(commit))
-        except (lmdb.MapFullError, lmdb.MapResizedError):
-            self._numbers, self._tallies = known, tallies
-        return self._write(commit)
-
-    def _write(self, commit: Commit) -> bool:
         self.end()
         known, tallies = dict(self._numbers), dict(self._tallies)
         while True:
             try:
-                return _result(self._writing(commit))
+                return self._write(commit)
             except lmdb.MapFullError:
                 self._numbers, self._tallies = dict(known), dict(tallies)
                 self._environment.set_mapsize(self._environment.info()["map_size"] * 2)
             except lmdb.MapResizedError:
                 self._environment.set_mapsize(0)
 
-    def _writing(self, commit: Commit) -> Generator[None, None, bool]:
+    def _write(self, commit: Commit) -> bool:
         with self._environment.begin(write=True) as txn:
             if txn.get(_LINEAGE) != commit.base:
                 txn.put(_LINEAGE, _TORN)
@@ -301,20 +230,17 @@ class LocalStore(Store):
                     _remove_all(txn, self._numbers[table])
                     self._keep_tally(txn, table, Tally())
             for change in commit.changes:
-                yield from self._put(txn, change)
+                self._put(txn, change)
             txn.put(_LINEAGE, commit.lineage)
         return True
 
-    def _put(self, txn: lmdb.Transaction, change: Group) -> Iterator[None]:
+    def _put(self, txn: lmdb.Transaction, change: Group) -> None:
         """Write the changes of one table, and how many records it has afterwards."""
         table, keys, records = change
         number = self._number(txn, table)
         tally = self._tally(txn, table, number)
         before = txn.stat(self._main)["entries"]
-        places = stored_keys(keys)
-        for at in range(0, len(keys), _STEP):
-            _put_all(txn, number, places[at : at + _STEP], records[at : at + _STEP])
-            yield
+        _put_all(txn, number, stored_keys(keys), records)
         grown = int(txn.stat(self._main)["entries"]) - int(before)
         self._keep_tally(txn, table, tally.after(grown, keys, records))
 
@@ -366,7 +292,7 @@ def _listed(
 
 
 def _put_all(
-    txn: lmdb.Transaction, number: bytes, keys: list[bytes], records: Sequence[bytes | None]
+    txn: lmdb.Transaction, number: bytes, keys: list[bytes], records: Iterable[bytes | None]
 ) -> None:
     put, delete = txn.put, txn.delete
     for key, record in zip(keys, records, strict=True):
@@ -374,14 +300,6 @@ def _put_all(
             delete(number + key)
         else:
             put(number + key, record)
-
-
-def _result(steps: Generator[None, None, bool]) -> bool:
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return bool(end.value)
 
 
 def _remove_all(txn: lmdb.Transaction, number: bytes) -> None:

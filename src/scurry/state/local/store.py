@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -113,12 +113,6 @@ class Store(ABC):
         holds ``commit.base``: another attempt at the same work got in between, so what was read
         may not be what is here.
         """
-
-    def applying(self, commit: Commit) -> Generator[None, None, bool]:
-        """As :meth:`apply`, some records at a time. Whoever reads meanwhile, in the same thread,
-        finds what ``commit`` leaves."""
-        yield from ()
-        return self.apply(commit)
 
     @abstractmethod
     def confirm(self) -> None:
