@@ -5,9 +5,9 @@ its result. All contenders make the records the same way, keep state durably wit
 second, and are measured the same way, one after the other, each in a process of its own. With
 ``--rate 0`` records are made as fast as they are taken, and what counts is how many that is.
 
-Shapes: ``one`` keyed stage, ``two`` of them, ``windows`` of 100 ms with a process function (their
-latency contains no waiting for the window's end: it is that of the window's last record). A million
-keys are ``--shape one --keys 1000000``.
+Shapes: ``one`` keyed stage, ``two`` of them, ``windows`` of 100 ms with a process function (a
+result is due when its window ends, so the wait for that is not in its latency). A million keys are
+``--shape one --keys 1000000``.
 """
 
 from __future__ import annotations

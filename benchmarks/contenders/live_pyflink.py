@@ -60,11 +60,11 @@ class Count(KeyedProcessFunction):
         yield value
 
 
-class Last(ProcessWindowFunction):
-    """The record of a window that was due last."""
+class Size(ProcessWindowFunction):
+    """Counts the records of a window; the result is due when the window ends."""
 
     def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterable[Any]:
-        yield max(elements, key=lambda record: record[1])
+        yield len(list(elements)), context.window().end * 1000
 
 
 class Arrival(MapFunction):
@@ -95,7 +95,7 @@ def shaped(events: DataStream, shape: str) -> DataStream:
         timed = events.assign_timestamps_and_watermarks(strategy.with_timestamp_assigner(DueTime()))
         keyed = timed.key_by(lambda e: e[0], key_type=Types.LONG())
         windows = keyed.window(TumblingEventTimeWindows.of(Time.milliseconds(100)))
-        return windows.process(Last(), output_type=RECORD)
+        return windows.process(Size(), output_type=RECORD)
     counted = events.key_by(lambda e: e[0], key_type=Types.LONG())
     once = counted.process(Count(), output_type=RECORD)
     if shape == "one":

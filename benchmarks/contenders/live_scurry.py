@@ -91,11 +91,11 @@ class Count(KeyedProcessFunction):
         yield value
 
 
-class Last(ProcessWindowFunction):
-    """The record of a window that was due last."""
+class Size(ProcessWindowFunction):
+    """Counts the records of a window; the result is due when the window ends."""
 
     def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterable[Any]:
-        yield max(elements, key=lambda record: record[1])
+        yield len(list(elements)), context.window().end * 1000
 
 
 class _Writer(SinkWriter):
@@ -128,7 +128,7 @@ def shaped(events: DataStream, shape: str) -> DataStream:
         windows = events.key_by(lambda e: e[0]).window(
             TumblingEventTimeWindows.of(Time.milliseconds(100))
         )
-        return windows.process(Last())
+        return windows.process(Size())
     counted = events.key_by(lambda e: e[0]).process(Count())
     if shape == "two":
         counted = counted.key_by(lambda e: e[0] // 7).process(Count())

@@ -9,6 +9,7 @@ the job to say.
 
 from __future__ import annotations
 
+import gc
 import secrets
 import threading
 import time
@@ -132,12 +133,15 @@ class LiveAttempt:
             thread.start()
             conductor.meet(self._looking_for_slots(conductor, stopping), epoch)
             self._progress.board.wipe()
+            # see the tasks, which do so, too
+            gc.freeze()
             conductor.run(self._look)
             self._over.wait(_END_SECONDS)
         except (TaskFailed, TaskGone) as failure:
             conductor.hang_up()
             raise self._cause_of(failure) from None
         finally:
+            gc.unfreeze()
             door.close()
             conductor.hang_up()
             conductor.settle()

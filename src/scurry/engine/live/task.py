@@ -8,6 +8,7 @@ task has gone, it fails, and the job begins anew at the last checkpoint.
 
 from __future__ import annotations
 
+import gc
 import os
 import select
 import time
@@ -120,6 +121,9 @@ class LiveTask:
         """Run until the end; raises what makes the task fail."""
         try:
             self._meet()
+            # what is there by now stays: collections of garbage need not look at it every time,
+            # which takes longer than many rounds
+            gc.freeze()
             self._loop()
         except Gone:
             raise
@@ -133,6 +137,7 @@ class LiveTask:
             self._close()
 
     def _close(self) -> None:
+        gc.unfreeze()
         ended = [] if self._parts is None else self._parts.close()
         for host in ended:
             self._stores.erase(host.store.local)

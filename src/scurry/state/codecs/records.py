@@ -178,7 +178,9 @@ class RecordCodec:
 
     def _plain(self, kinds: set[type], keys: Iterable[Any]) -> bool:
         """Whether values of these kinds under these keys are written as they are."""
-        if self.stamped or self._declared is not None or self._scalar is not None:
+        if self.stamped or self._declared is not None:
+            return False
+        if self._scalar is not None and kinds != {self._scalar}:
             return False
         if not (kinds <= SCALARS and SCALARS.issuperset(map(type, keys))):
             return False

@@ -251,7 +251,8 @@ class StateTable:
     def changes(self) -> Iterator[Group]:
         """What changed since the last commit, as bytes."""
         keys, live = list(self.dirty), self.live
-        values = live.values() if keys == list(live) else map(live.__getitem__, keys)
+        same = len(keys) == len(live) and keys == list(live)
+        values = live.values() if same else map(live.__getitem__, keys)
         records = self.codec.pack_all(keys, list(values))
         written = self.name, self._address_all(keys), records
         if self.sweeper is not None:
@@ -282,17 +283,24 @@ class StateTable:
             if len(self._addresses) > self._cache:
                 # values that could be changed in place are not kept, but their addresses were
                 self._addresses.clear()
+        for key in self._loose():
+            self.live.pop(key, None)
         self.dirty.clear()
         self._mutable.clear()
-        for key in self._loose():
-            del self.live[key]
 
     def _loose(self) -> list[Any]:
-        """Keys whose values somebody could change in place."""
-        if self.codec.stamped:
-            fixed = self.codec.fixed
-            return [k for k, v in self.live.items() if v is not None and not fixed(v)]
-        return [k for k, v in self.live.items() if type(v) not in IMMUTABLE]
+        """Keys whose values somebody could change in place: all other values were written, or
+        looked at when they were read, before the last commit."""
+        live, fixed = self.live, self.codec.fixed
+        written = [key for key in self.dirty if key in live]
+        if not self.codec.stamped and IMMUTABLE.issuperset(
+            map(type, map(live.__getitem__, written))
+        ):
+            written = []
+        return [
+            *(key for key in written if live[key] is not None and not fixed(live[key])),
+            *self._mutable,
+        ]
 
     def _keep_recent(self) -> None:
         recent: Iterable[Any] = ()
