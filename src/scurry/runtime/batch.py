@@ -230,15 +230,20 @@ class Batch:
         )
 
     def caused(
-        self, columns: pa.RecordBatch, codec: ElementCodec, origin: Longs, kinds: Kinds | None
+        self,
+        columns: pa.RecordBatch,
+        codec: ElementCodec,
+        origin: Longs | None,
+        kinds: Kinds | None,
     ) -> Batch:
-        """Records given as columns, the i-th of them caused by record ``origin[i]`` of this batch
-        and of the i-th of ``kinds``; None if all are insertions."""
+        """Records given as columns, the i-th of them caused by record ``origin[i]`` of this batch,
+        or by record i if ``origin`` is None, and of the i-th of ``kinds``; None if all are
+        insertions."""
         made = Batch(None, columns=columns, codec=codec, kinds=kinds)
         for name in TIMES:
             column = getattr(self, name)
             if column is not None:
-                setattr(made, name, column[origin])
+                setattr(made, name, column if origin is None else column[origin])
         return made
 
     def take(self, index: Longs, *, compact: bool = False) -> Batch:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from scurry.runtime.batch import Batch
+from scurry.runtime.batch import Batch, Longs
 from scurry.runtime.relational.relation import (
     UPDATE_BEFORE,
     EvaluatingOperator,
@@ -35,19 +35,25 @@ class CalcOperator(EvaluatingOperator):
 
     def process(self, batch: Batch, port: int = 0) -> None:
         columns = self.columns_of(batch)
-        places = np.arange(batch.size)
-        if self._condition is not None:
-            places = np.flatnonzero(self.truth(self._condition, columns, batch.wm))
+        marks, kinds = batch.wm, batch.kinds
+        places = self._kept(batch, columns)
+        if places is not None:
             if not len(places):
                 return
-            if len(places) < batch.size:
-                columns = columns.take(pa.array(places))
+            columns = columns.take(pa.array(places))
+            marks = None if marks is None else marks[places]
+            kinds = None if kinds is None else kinds[places]
         made = columns.columns
         if self._projections is not None:
-            marks = None if batch.wm is None else batch.wm[places]
             made = [self.evaluate(one, columns, marks) for one in self._projections]
-        kinds = batch.kinds
-        self.send(batch, made, places, None if kinds is None else kinds[places])
+        self.send(batch, made, places, kinds)
+
+    def _kept(self, batch: Batch, columns: pa.RecordBatch) -> Longs | None:
+        """The places of the rows for which the condition holds; None if it holds for all."""
+        if self._condition is None:
+            return None
+        places = np.flatnonzero(self.truth(self._condition, columns, batch.wm))
+        return None if len(places) == batch.size else places
 
 
 class ExpandOperator(RelationalOperator):

@@ -69,8 +69,6 @@ class RelationalOperator(Operator):
         """Emit rows, the i-th of them caused by record ``origin[i]`` of ``batch``; without
         ``origin`` there are as many rows as records."""
         made = pa.RecordBatch.from_arrays(list(columns), schema=self.columns)
-        if origin is None:
-            origin = np.arange(batch.size)
         self.emit(batch.caused(made, self.codec, origin, only_changes(kinds)))
 
 

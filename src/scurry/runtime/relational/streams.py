@@ -64,6 +64,6 @@ class RecordTimesOperator(RelationalOperator):
     def process(self, batch: Batch, port: int = 0) -> None:
         columns = self.columns_of(batch)
         stamps = milliseconds(columns.column(self._rowtime)).fill_null(NO_TIMESTAMP)
-        timed = batch.caused(columns, self.codec, np.arange(batch.size), batch.kinds)
+        timed = batch.caused(columns, self.codec, None, batch.kinds)
         timed.ts = stamps.to_numpy(zero_copy_only=False)
         self.emit(timed)

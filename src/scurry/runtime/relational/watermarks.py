@@ -50,7 +50,7 @@ class WatermarkOperator(TimestampsOperator, EvaluatingOperator):
                 ),
                 columns.filter(stamps.is_null()).slice(0, 1).to_pylist()[0],
             )
-        timed = batch.caused(columns, self.codec, np.arange(batch.size), batch.kinds)
+        timed = batch.caused(columns, self.codec, None, batch.kinds)
         timed.ts = stamps.to_numpy(zero_copy_only=False)
         cells, strategy = self.context.state.cells, self._strategy
         if strategy.idleness_ms is not None:

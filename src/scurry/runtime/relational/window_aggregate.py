@@ -120,26 +120,29 @@ class WindowAggregateOperator(KeyedRelationalOperator):
 
     def _fire(self, until: int) -> None:
         """Time has passed ``until``."""
-        for end in sorted(end for end in self._open if end - 1 <= until):
-            self._send(end)
+        due = sorted(end for end in self._open if end - 1 <= until)
+        if due:
+            self._send(due)
+        for end in due:
             self._slices.drop(end)
             self._open.discard(end)
         if self._event_time:
             self._reached = max(self._reached, until)
 
-    def _send(self, end: int) -> None:
-        parts = self._slices.parts([end])
+    def _send(self, due: list[int]) -> None:
+        """Send the rows of the windows that end at ``due``, window by window, in one batch."""
+        found = [(end, part) for end in due for part in self._slices.parts([end])]
+        parts = [part for _, part in found]
         codes = np.concatenate([part.codes for part in parts])
         sizes = [len(part.codes) for part in parts]
-        (codes,), inverse = groups_of(codes)
+        (ends, codes), inverse = groups_of(np.repeat([end for end, _ in found], sizes), codes)
         held = combine(concat([part.columns for part in parts], sizes), inverse, len(codes))
-        order = np.lexsort(self._slices.keys.ranks(codes))
-        codes, held = codes[order], take(held, order)
+        order = np.lexsort((*self._slices.keys.ranks(codes), ends))
+        codes, ends, held = codes[order], ends[order], take(held, order)
         made = [*self._key_columns(codes), *self._results(held, len(codes))]
-        made += self._window_columns(held[_START], end, len(made))
+        made += self._window_columns(held[_START], ends, len(made))
         columns = pa.RecordBatch.from_arrays(made, schema=self.columns)
-        last = min(end - 1, MAX_WATERMARK)
-        whole = np.full(len(codes), last, dtype=np.int64)
+        whole = np.minimum(ends - 1, MAX_WATERMARK)
         self.emit(
             Batch(
                 None,
@@ -161,8 +164,7 @@ class WindowAggregateOperator(KeyedRelationalOperator):
     def _key_columns(self, codes: Longs) -> list[pa.Array]:
         return key_columns(self._slices.keys.results(codes), self.keys[0], self.inputs[0])
 
-    def _window_columns(self, starts: Longs, end: int, first: int) -> list[pa.Array]:
-        ends = np.full(len(starts), end, dtype=np.int64)
+    def _window_columns(self, starts: Longs, ends: Longs, first: int) -> list[pa.Array]:
         values = {"start": starts, "end": ends, "time": ends - 1}
         return [
             timestamps(values[name], self.columns.field(first + number).type)

@@ -50,8 +50,7 @@ class WindowTableOperator(RelationalOperator):
                 column = column.drop_null()
             stamps = column.to_numpy(zero_copy_only=False)
         within, starts, ends = windows_of(stamps, self._kind, self._size, self._step, self._offset)
-        origin = places[within]
-        if not len(origin):
+        if not len(within):
             return
         kinds = [field.type for field in self.columns][-3:]
         times = [
@@ -59,6 +58,11 @@ class WindowTableOperator(RelationalOperator):
             for milli, kind in zip((starts, ends, ends - 1), kinds, strict=True)
         ]
         found = batch.kinds
+        if self._kind == TUMBLE and len(within) == batch.size:
+            # each row once, as it is
+            self.send(batch, [*columns.columns, *times], None, found)
+            return
+        origin = places[within]
         made = [*take_all(columns.columns, origin), *times]
         self.send(batch, made, origin, None if found is None else found[origin])
 
