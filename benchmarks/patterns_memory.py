@@ -53,7 +53,7 @@ def main(events: int, parallelism: int, engine: str) -> None:
         print(f"  {name:<8}", *(f"{part.get(name, '-'):>6}" for part in parts))
     OUT.mkdir(parents=True, exist_ok=True)
     found = {"events": events, "seconds": samples[-1][0], "parts": parts}
-    Path(OUT / "patterns_memory.json").write_text(json.dumps(found, indent=1))
+    Path(OUT / "patterns_memory.figures.json").write_text(json.dumps(found, indent=1))
 
 
 def _sampled(process: subprocess.Popen[bytes]) -> list[tuple[float, dict[str, int]]]:
