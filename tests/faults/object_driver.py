@@ -1,5 +1,5 @@
-"""The job under fault in the live engine, with its checkpoint at a URL:
-``python -m tests.faults.object_driver ROOT URL OPTIONS``, the options of the store as JSON."""
+"""The job under fault with its checkpoint at a URL:
+``python -m tests.faults.object_driver ROOT URL OPTIONS ENGINE``, the store's options as JSON."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from scurry.datastream import StreamExecutionEnvironment
 SLOTS = 2
 
 
-def main(root: Path, location: str, options: dict[str, str]) -> None:
+def main(root: Path, location: str, options: dict[str, str], engine: str) -> None:
     """Run the job to its end."""
     settings = {
         "spark.master": "local[3]",
-        "execution.engine": "live",
+        "execution.engine": engine,
         "execution.checkpointing.dir": location,
         "execution.checkpointing.interval": "100 ms",
         "scurry.state.local-dir": str(root / "local"),
@@ -38,4 +38,4 @@ def main(root: Path, location: str, options: dict[str, str]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3]))
+    main(Path(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3]), sys.argv[4])

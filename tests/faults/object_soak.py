@@ -29,6 +29,7 @@ from tests.faults.s3 import BUCKET, Proxy, options, s3_server
 
 from scurry.checkpoint.directory import JobDirectory
 from scurry.common.object_store import StoreSettings
+from scurry.common.options.execution import LIVE, MICRO_BATCH
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,11 @@ class Outcome:
 class Life:
     """One job with its checkpoint at ``location``, led by one driver after the other."""
 
-    def __init__(self, root: Path, location: str, store: dict[str, str]) -> None:
+    def __init__(
+        self, root: Path, location: str, store: dict[str, str], engine: str = LIVE
+    ) -> None:
         self.root = root
+        self.engine = engine
         self.kills = 0
         self._location, self._store = location, store
         for name in ("first", "second", "faults"):
@@ -55,7 +59,8 @@ class Life:
         """A driver for the job."""
         store = json.dumps(self._store)
         return Driver(
-            self.root, "tests.faults.object_driver", str(self.root), self._location, store
+            *(self.root, "tests.faults.object_driver"),
+            *(str(self.root), self._location, store, self.engine),
         )
 
     def reach(self, driver: Driver, condition: Callable[[], bool]) -> None:
@@ -101,6 +106,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--on", choices=("s3", "hdfs"), default="s3")
+    parser.add_argument(
+        "--engine", choices=(MICRO_BATCH, LIVE), help="by default now one, now the other"
+    )
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     asked = parser.parse_args()
     chance, console = random.Random(asked.seed), Console()
@@ -117,7 +125,9 @@ def main() -> None:
             location, store = f"webhdfs://{address}/jobs/one", hdfs_options()
             settings = StoreSettings(store)
         life = Life(root, location, store)
+        chosen = [asked.engine] if asked.engine else [MICRO_BATCH, LIVE]
         for _ in range(asked.kills):
+            life.engine = chance.choice(chosen)
             life.kill_after(chance.randint(1, 4), chance.random() / 2)
             console.print(f"kill {life.kills} of {asked.kills}")
         life.finish(life.start())

@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+from tests.faults.process import REPOSITORY
+
 from scurry.common.object_store import ObjectStore, StoreSettings
 
 _BUSY = b"HTTP/1.1 503 Slow Down\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
@@ -38,9 +40,9 @@ def s3_server() -> Iterator[int]:
     """A server with an empty bucket; its port."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    command = [sys.executable, "-m", "tests.faults.s3_server", str(port)]
     quiet = subprocess.DEVNULL
-    with subprocess.Popen(command, stdout=quiet, stderr=quiet) as process:
+    with subprocess.Popen(command, cwd=REPOSITORY, stdout=quiet, stderr=quiet) as process:
         try:
             while process.poll() is None:
                 with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):

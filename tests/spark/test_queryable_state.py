@@ -64,13 +64,14 @@ class FailingSink(ListSink):
         super().commit(batch_id, messages)
 
 
-def program(root: Path, sink: ListSink, parallelism: int = 2, **more: Any) -> Any:
+def program(root: Path | str, sink: ListSink, parallelism: int = 2, **more: Any) -> Any:
     conf = Configuration()
     conf.set_string("execution.checkpointing.dir", str(root))
     conf.set_integer("scurry.batch.max-records", BATCH)
     conf.set_string("queryable-state.enable", "true")
     conf.set_string("queryable-state.server.ports", "0")
-    conf.set_string("scurry.queryable-state.dir", str(root.parent))
+    if isinstance(root, Path):
+        conf.set_string("scurry.queryable-state.dir", str(root.parent))
     for name, value in more.items():
         conf.set_string(name, value)
     env = StreamExecutionEnvironment.get_execution_environment(conf)
@@ -93,7 +94,7 @@ def until(found: Callable[[], Any]) -> Any:
     raise AssertionError("nothing has come")
 
 
-def client_of(root: Path, token: str = "") -> QueryableStateClient:
+def client_of(root: Path | str, token: str = "") -> QueryableStateClient:
     status = until(lambda: (s := status_of(str(root))) and s.queries and s)
     return QueryableStateClient(status.queries, status.metrics.job_id, token)
 

@@ -64,7 +64,7 @@ class _Rows(SinkWriter):
         return rows
 
 
-def environment(checkpoints: Path, max_records: int, parallelism: int = 2) -> Any:
+def environment(checkpoints: Path | str, max_records: int, parallelism: int = 2) -> Any:
     configuration = Configuration.of(
         {
             "execution.checkpointing.dir": str(checkpoints),

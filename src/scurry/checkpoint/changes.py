@@ -4,22 +4,26 @@ The same is decided when a job starts (:mod:`scurry.checkpoint.claims`), where i
 nothing. Here it is a list of everything a checkpoint or savepoint holds, and of what the program
 adds to it.
 
-A function says which states it has when it is opened on a worker. So a state of a function that is
-still there counts as kept: whether the function still asks for it, nobody knows before it runs. If
-the function does not, the state stays in the checkpoint, and nobody reads it.
+A function says which states it has when it is opened. Where that is known
+(:mod:`scurry.engine.declared_states`), the types that the checkpoint has of its states are compared
+with those that the function asks for. A state that it does not ask for stays in the checkpoint, and
+nobody reads it; it may be one that the function asks for later, while it runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import Enum
+from typing import Any
 
 import msgspec
 
 from scurry.checkpoint.carry_over import changed_parameters, why_not
 from scurry.checkpoint.claims import elsewhere, out_of_reach
-from scurry.checkpoint.stored import CheckpointContents, StoredOperator
+from scurry.checkpoint.stored import CheckpointContents, StoredOperator, StoredState
 from scurry.runtime.specs import JobSpec
+from scurry.state.codecs.schema import misfit, name_of
+from scurry.state.codecs.schemas import seen_in
 from scurry.state.layout import StateLayout
 
 
@@ -30,6 +34,18 @@ class Outcome(Enum):
     MIGRATED = "migrated"
     NEW = "new"
     DROPPED = "dropped"
+    #: the job will fail when it opens the function
+    REFUSED = "refused"
+
+
+class DeclaredState(msgspec.Struct, frozen=True):
+    """A state that a function of the program asks for."""
+
+    kind: str
+    #: see :mod:`scurry.state.codecs.schema`
+    schema: Any
+    #: whether the program has a function that converts values of other types
+    converts: bool = False
 
 
 class StateChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,10 +60,27 @@ class StateChange(msgspec.Struct, frozen=True, kw_only=True):
     how: str = ""
 
 
-def compare(job: JobSpec, contents: CheckpointContents) -> list[StateChange]:
-    """What becomes of all that ``contents`` lists if ``job`` goes on with it."""
-    found = [*_sources(job, contents), *_operators(job, contents)]
+#: By uid, and by the name of the state.
+Declared = Mapping[str, Mapping[str, DeclaredState]]
+
+
+def compare(
+    job: JobSpec, contents: CheckpointContents, declared: Declared | None = None
+) -> list[StateChange]:
+    """What becomes of all that ``contents`` lists if ``job`` goes on with it; ``declared`` are the
+    states that its functions ask for, as far as they are known."""
+    declared = declared or {}
+    found = [*_sources(job, contents), *_operators(job, contents, declared)]
     known = {each.uid for each in found} | {sink.uid for sink in contents.sinks}
+    held = {(each.uid, each.state) for each in found}
+    for uid, states in declared.items():
+        name = job.inventory[uid].name if uid in job.inventory else uid
+        for state in sorted(state for state in states if (uid, state) not in held):
+            known.add(uid)
+            how = f"{states[state].kind} {name_of(states[state].schema)}"
+            found.append(
+                StateChange(uid=uid, operator=name, state=state, outcome=Outcome.NEW, how=how)
+            )
     for uid, record in job.inventory.items():
         if uid not in known:
             found.append(StateChange(uid=uid, operator=record.name, state="", outcome=Outcome.NEW))
@@ -79,10 +112,15 @@ def _sources(job: JobSpec, contents: CheckpointContents) -> Iterator[StateChange
         )
 
 
-def _operators(job: JobSpec, contents: CheckpointContents) -> Iterator[StateChange]:
+def _operators(
+    job: JobSpec, contents: CheckpointContents, declared: Declared
+) -> Iterator[StateChange]:
     for stored in contents.operators:
-        outcome, how = _outcome(job, stored)
+        whole = _outcome(job, stored)
         for state in stored.states:
+            outcome, how = whole
+            if outcome is not Outcome.DROPPED and stored.uid in declared:
+                outcome, how = _of_state(state, declared[stored.uid], outcome, how)
             yield StateChange(
                 uid=stored.uid,
                 operator=stored.name,
@@ -90,6 +128,28 @@ def _operators(job: JobSpec, contents: CheckpointContents) -> Iterator[StateChan
                 outcome=outcome,
                 how=how,
             )
+
+
+def _of_state(
+    stored: StoredState, declared: Mapping[str, DeclaredState], outcome: Outcome, how: str
+) -> tuple[Outcome, str]:
+    """The same of a state of a function, of which the operator can be read."""
+    now = declared.get(stored.name)
+    if stored.schema is None:
+        # it is the operator's own, or of a checkpoint that does not tell
+        return outcome, how
+    if now is None:
+        return outcome, "; ".join(filter(None, [how, "the function does not ask for it"]))
+    changed = f"{stored.type} -> {name_of(now.schema)}"
+    if stored.kind and stored.kind != now.kind:
+        return Outcome.REFUSED, f"{stored.kind} became {now.kind}"
+    if stored.schema == now.schema or seen_in(now.schema) is not None:
+        return outcome, how
+    if (reason := misfit(stored.schema, now.schema)) is None:
+        return Outcome.MIGRATED, "; ".join(filter(None, [how, changed]))
+    if now.converts:
+        return Outcome.MIGRATED, "; ".join(filter(None, [how, f"{changed}, by the program"]))
+    return Outcome.REFUSED, reason
 
 
 def _outcome(job: JobSpec, stored: StoredOperator) -> tuple[Outcome, str]:

@@ -22,14 +22,17 @@ from scurry.checkpoint.stored import (
 )
 from scurry.common.any_paths import AnyPath, ObjectPath
 from scurry.common.errors import StateError
+from scurry.common.object_store import StoreSettings
 from scurry.functions.history import History
 from scurry.runtime.sinks import SinkOperator
+from scurry.state.codecs.schema import name_of
 from scurry.state.inventory import OperatorRecord
 
 
-def read_contents(location: str) -> CheckpointContents:
-    """What the checkpoint in ``location`` holds; raises :class:`StateError` if there is none."""
-    directory = JobDirectory(location)
+def read_contents(location: str, store: StoreSettings | None = None) -> CheckpointContents:
+    """What the checkpoint in ``location`` holds; raises :class:`StateError` if there is none.
+    ``store`` says how the object store of a URL is reached."""
+    directory = JobDirectory(location, store)
     root = directory.root
     if not directory.manifest.checkpoint_id:
         raise StateError(
@@ -94,7 +97,7 @@ def _sources(epoch: Epoch) -> Iterator[StoredSource]:
 
 
 def _operator(uid: str, record: OperatorRecord, parallelism: int | None) -> StoredOperator:
-    sizes = record.sizes
+    sizes, types = record.sizes, record.types
     return StoredOperator(
         uid=uid,
         name=record.name,
@@ -109,6 +112,9 @@ def _operator(uid: str, record: OperatorRecord, parallelism: int | None) -> Stor
                 kind=kind,
                 entries=sizes[name][0] if name in sizes else None,
                 bytes=sizes[name][1] if name in sizes else None,
+                type=name_of(types[name].schema) if name in types else "",
+                schema=types[name].schema if name in types else None,
+                version=types[name].version if name in types else 0,
             )
             for name, kind in record.states.items()
         ],

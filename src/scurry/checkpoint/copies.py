@@ -14,7 +14,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from scurry.common.any_paths import AnyPath, ObjectPath, copy_file, files_below
+from scurry.checkpoint.gentle_files import copy_gently
+from scurry.common.any_paths import AnyPath, ObjectPath, at_once, copy_file, files_below
 from scurry.state.runs.packs import owner_of, packed, unpacked
 
 #: Files of more bytes than this are linked. A link costs more than a copy of very few bytes where
@@ -33,7 +34,7 @@ def link_or_copy(source: AnyPath, target: AnyPath) -> None:
         raise
     except OSError:
         # there are no links here, or not between these two places
-        shutil.copyfile(source, target)
+        copy_gently(source, target)
 
 
 def copy_if_there(source: AnyPath, target: AnyPath) -> bool:
@@ -53,15 +54,22 @@ def copy_if_there(source: AnyPath, target: AnyPath) -> bool:
 def link_tree(source: AnyPath, target: AnyPath) -> None:
     """Have all files below ``source`` below ``target`` too; drafts are left out. Files that are
     removed meanwhile do not count."""
-    for name, path in files_below(source):
-        if name.endswith(".draft"):
-            continue
+    found = (each for each in files_below(source) if not each[0].endswith(".draft"))
+
+    def take(file: tuple[str, AnyPath]) -> None:
+        name, path = file
         copied = target / name
         copied.parent.mkdir(parents=True, exist_ok=True)
         try:
             link_or_copy(path, copied)
         except FileNotFoundError:
             copied.unlink(missing_ok=True)
+
+    if isinstance(source, Path) and isinstance(target, Path):
+        for each in found:
+            take(each)
+    else:
+        at_once(take, found)
 
 
 def link_runs(source: AnyPath, target: AnyPath) -> None:

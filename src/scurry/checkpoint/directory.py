@@ -23,6 +23,7 @@ import getpass
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -71,7 +72,8 @@ class JobDirectory:
         """``location`` is a path, or a URL of an object store, which is reached as ``store``
         says."""
         self.layout = Layout(path_of(location, store))
-        self._store = store
+        #: how the object store of a URL is reached
+        self.store = store
         #: the epoch of the lease under which this process writes, 0 without one
         self._driver = 0
         #: the driver whose files are taken over, and its last plan when they were
@@ -103,7 +105,7 @@ class JobDirectory:
         """Begin with a savepoint, unless that has been done before, which this tells by False; see
         :mod:`scurry.checkpoint.restore`. Called by the holder of the lease."""
         with self._usable():
-            restored = restore(savepoint, self.root, self._store)
+            restored = restore(savepoint, self.root, self.store)
         self._read()
         return restored
 
@@ -329,15 +331,16 @@ class JobDirectory:
     ) -> None:
         """Write a plan down for a generation that may not be in force yet."""
         home = self.home_of(generation)
-        draft = home.plan_draft(batch)
-        if isinstance(draft, ObjectPath):
-            raise AssertionError("plans are those of micro-batches, which have a file system")
-        remove_tree(draft)
-        draft.mkdir()
+        place = draft = home.plan(batch)
+        if isinstance(place, Path):
+            draft = home.plan_draft(batch)
+            remove_tree(draft)
+            draft.mkdir()
         for task in tasks:
             home.share(draft, task.task).write_bytes(encode_plan(task))
         home.after(draft).write_bytes(msgspec.json.encode(after))
-        draft.rename(str(home.plan(batch)))
+        if isinstance(draft, Path) and draft != place:
+            draft.rename(str(place))
 
     def revise_plan(self, batch: int, tasks: Sequence[TaskPlan]) -> None:
         """Replace what tasks read in micro-batch ``batch``, task by task."""
@@ -384,9 +387,11 @@ class JobDirectory:
     def pending_plan(self, after: int) -> tuple[int, Epoch] | None:
         """The plan that was written but not committed before a restart, if there is one."""
         place = self.home.plan(after + 1)
-        if not place.exists():
+        last = self.home.after(place)
+        # in an object store the file that comes last shows that the plan is whole
+        if not (place if isinstance(place, Path) else last).exists():
             return None
-        return after + 1, _read_epoch(self.home.after(place))
+        return after + 1, _read_epoch(last)
 
     def write_epoch(self, epoch: Epoch) -> None:
         """Remember where the job stands after a micro-batch; those before are committed."""

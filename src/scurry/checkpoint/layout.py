@@ -175,9 +175,10 @@ class Home:
         return here(self.path) / "waiting"
 
     @property
-    def feeds(self) -> Path:
-        """Where slots leave large changes of queryable states for the driver."""
-        return here(self.path) / "feeds"
+    def feeds(self) -> Path | None:
+        """Where slots leave large changes of queryable states for the driver; None in an object
+        store, where they send them."""
+        return self.path / "feeds" if isinstance(self.path, Path) else None
 
     @property
     def instances(self) -> Path:
@@ -197,7 +198,7 @@ class Home:
     @property
     def parts(self) -> tuple[AnyPath, ...]:
         """All directories of the generation, but those of drivers with a lease."""
-        return (
+        found = (
             *self.of_driver,
             self.all_runs,
             self.logs_of_slots,
@@ -205,6 +206,7 @@ class Home:
             self.feeds,
             self.waiting,
         )
+        return tuple(part for part in found if part is not None)
 
     @property
     def of_driver(self) -> tuple[AnyPath, ...]:

@@ -78,7 +78,7 @@ class Generation(msgspec.Struct):
     driver: int = 0
     #: how many stages there are; -1 in manifests of earlier versions, which say it for all
     stages: int = -1
-    #: the engine that executes it
+    #: the engine in whose form it is, which in an object store another one may execute
     engine: str = MICRO_BATCH
     #: whether no job has made it: its state was written as files, in the form in which slots begin
     #: with it, and has to be dealt out before a job can go on with it
@@ -92,7 +92,7 @@ class Generation(msgspec.Struct):
         known = {**self.operators, **self.sources}
         degrees = {**job.degrees, **_tasks(job)}
         same = all(known.get(uid, degree) == degree for uid, degree in degrees.items())
-        same = same and self.engine == job.engine and not self.written
+        same = same and self.engine == job.kept_as and not self.written
         same = same and self.max_parallelism == job.max_parallelism
         return (same and self.parallelism == job.parallelism) and self.stages == len(job.stages)
 
@@ -107,7 +107,7 @@ class Generation(msgspec.Struct):
             first,
             driver,
             len(job.stages),
-            job.engine,
+            job.kept_as,
             max_parallelism=job.max_parallelism,
         )
 

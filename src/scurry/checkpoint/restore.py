@@ -10,26 +10,20 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import uuid
 from pathlib import Path
 
-from scurry.checkpoint.copies import put_runs
 from scurry.checkpoint.layout import Layout
 from scurry.checkpoint.manifest import Generation, ManifestFile
-from scurry.checkpoint.savepoint_manifest import (
-    SavepointManifest,
-    check_whole,
-    copy_files,
-    read_manifest,
-)
-from scurry.common.any_paths import AnyPath, ObjectPath, copy_file, copy_tree, is_url, path_of
+from scurry.checkpoint.savepoint_copies import transfer
+from scurry.checkpoint.savepoint_manifest import SavepointManifest, check_whole, read_manifest
+from scurry.common.any_paths import AnyPath, ObjectPath, path_of
 from scurry.common.errors import StateError
 from scurry.common.fault_points import fault_point
 from scurry.common.object_store import StoreSettings
-from scurry.common.options.execution import LIVE
 
 _DRAFT = ".restoring-"
+_ROOMS = "rooms"
 
 
 def local_path(location: str) -> Path:
@@ -41,17 +35,9 @@ def restore(savepoint: str, checkpoint: AnyPath, store: StoreSettings | None = N
     """Begin the checkpoint in the directory ``checkpoint`` with ``savepoint``; False if that has
     been done before. Raises :class:`StateError` if the savepoint is damaged, or if the directory
     holds a checkpoint that began otherwise. A savepoint at a URL is reached as ``store`` says."""
-    if is_url(savepoint):
-        with tempfile.TemporaryDirectory(prefix="scurry-savepoint-") as room:
-            copied = Path(room, "savepoint")
-            copy_tree(path_of(savepoint, store), copied)
-            return _restore(copied, savepoint, checkpoint)
-    return _restore(local_path(savepoint), savepoint, checkpoint)
-
-
-def _restore(place: Path, shown: str, checkpoint: AnyPath) -> bool:
+    place = path_of(savepoint, store)
     manifest = read_manifest(place)
-    if _began_before(Layout(checkpoint), manifest, shown):
+    if _began_before(Layout(checkpoint), manifest, savepoint):
         return False
     check_whole(place, manifest)
     if isinstance(checkpoint, ObjectPath):
@@ -59,7 +45,7 @@ def _restore(place: Path, shown: str, checkpoint: AnyPath) -> bool:
         return True
     _clear_drafts(checkpoint)
     draft = checkpoint / f"{_DRAFT}{uuid.uuid4().hex[:12]}"
-    copy_files(place, draft, manifest.files)
+    transfer(place, draft, manifest.files)
     _move_in(draft, checkpoint, manifest)
     return True
 
@@ -79,30 +65,23 @@ def _began_before(layout: Layout, manifest: SavepointManifest, place: str) -> bo
     )
 
 
-def _put_in(place: Path, checkpoint: ObjectPath, manifest: SavepointManifest) -> None:
+def _put_in(place: AnyPath, checkpoint: ObjectPath, manifest: SavepointManifest) -> None:
     """Copy a savepoint to where it is to be, file by file. The checkpoint's manifest comes last,
     and with it the checkpoint is there; nobody looks at what an interrupted restore has left."""
     own = ManifestFile(Layout(place).manifest).read()
     generation = own.generations[-1]
-    if generation.engine != LIVE and not generation.written:
-        raise StateError(
-            f"The savepoint is of a job in micro-batches, whose state is in Spark's own form, and "
-            f"{checkpoint} is in an object store. Start from it with a checkpoint on a file system "
-            "and execution.engine: live, and take a savepoint of that."
-        )
     own.restored_from, own.copy = manifest.savepoint_id, uuid.uuid4().hex
     old = Layout(place).home(generation.number)
     generation.number = 0
-    runs = f"{old.all_runs.name}/"
     prefix = "" if old.path == place else f"{old.path.name}/"
-    # what connectors keep beside the generation, no job with an object store can have
-    names = {name.removeprefix(prefix) for name in manifest.files if name.startswith(prefix)}
-    names.discard(Layout(place).manifest.name)
-    of_runs = {name for name in names if name.startswith(runs)}
-    root = place / prefix
-    put_runs(root, of_runs, checkpoint)
-    for name in names - of_runs:
-        copy_file(root / name, checkpoint / name)
+    files = {
+        name.removeprefix(prefix): record
+        for name, record in manifest.files.items()
+        # what connectors keep beside the generation, no job with an object store can have
+        if name.startswith(prefix) and not name.startswith(f"{_ROOMS}/")
+    }
+    files.pop(Layout(place).manifest.name, None)
+    transfer(old.path, checkpoint, files)
     fault_point("savepoint-restoring")
     if not ManifestFile(Layout(checkpoint).manifest).create(own):
         raise _somebody_else(checkpoint)

@@ -13,16 +13,20 @@ import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+from msgspec.structs import replace
+
 from scurry.checkpoint.layout import Layout
+from scurry.checkpoint.savepoint_copies import recorded, transfer
 from scurry.checkpoint.savepoint_manifest import (
+    UNFINISHED,
     SavepointManifest,
     check_whole,
-    copy_files,
     is_savepoint,
     read_manifest,
 )
-from scurry.checkpoint.savepoints import PARTIAL
-from scurry.common.any_paths import write_whole
+from scurry.checkpoint.savepoints import PARTIAL, mark_unfinished
+from scurry.common.any_paths import AnyPath, ObjectPath, names_in, remove_tree, write_whole
 from scurry.common.errors import StateError
 
 #: What a savepoint is renamed to before its files go, so that nobody starts from half of one.
@@ -33,53 +37,72 @@ _DROPPED = ".dropped-savepoint-"
 class Found:
     """A savepoint, and where it is; ``problem`` says why it cannot be read."""
 
-    path: Path
+    path: AnyPath
     manifest: SavepointManifest | None
     problem: str = ""
 
 
-def savepoints_in(directory: Path) -> list[Found]:
+def savepoints_in(directory: AnyPath) -> list[Found]:
     """The savepoints in a directory, the newest first; those that cannot be read last."""
-    if not directory.is_dir():
+    if isinstance(directory, Path) and not directory.is_dir():
         raise StateError(f"{directory} is not a directory.")
-    found = [_look(path) for path in sorted(directory.iterdir()) if is_savepoint(path)]
+    found = [_look(path) for path in _entries(directory) if is_savepoint(path)]
     return sorted(found, key=lambda each: -(each.manifest.taken if each.manifest else 0))
 
 
-def _look(path: Path) -> Found:
+def _entries(directory: AnyPath) -> list[AnyPath]:
+    return [directory / name for name in sorted(names_in(directory))]
+
+
+def _look(path: AnyPath) -> Found:
     try:
         return Found(path, read_manifest(path))
     except StateError as failure:
         return Found(path, None, str(failure))
 
 
-def drop(place: Path) -> None:
+def drop(place: AnyPath) -> None:
     """Remove a savepoint, whole or damaged; raises :class:`StateError` if it is none."""
     if not is_savepoint(place):
         read_manifest(place)
+    if isinstance(place, ObjectPath):
+        mark_unfinished(place)
+        Layout(place).savepoint.unlink()
+        remove_tree(place)
+        return
     gone = place.with_name(f"{_DROPPED}{uuid.uuid4().hex[:12]}")
     place.rename(gone)
     shutil.rmtree(gone)
 
 
-def copy(place: Path, target: Path) -> SavepointManifest:
+def copy(place: AnyPath, target: AnyPath) -> SavepointManifest:
     """Copy a savepoint to ``target``, which must not exist, and make sure that both are whole. On
     the same file system the copy shares the files."""
     manifest = read_manifest(place)
     check_whole(place, manifest)
-    if os.path.lexists(target):
+    if os.path.lexists(target) if isinstance(target, Path) else names_in(target):
         raise StateError(
             f"{target} exists. Savepoints never replace anything; choose another name."
         )
-    target.parent.mkdir(parents=True, exist_ok=True)
-    draft = target.parent / f"{PARTIAL}{uuid.uuid4().hex[:12]}"
+    draft = target
+    if isinstance(target, Path):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = target.parent / f"{PARTIAL}{uuid.uuid4().hex[:12]}"
+    else:
+        mark_unfinished(target)
     try:
-        copy_files(place, draft, manifest.files)
+        transfer(place, draft, manifest.files)
+        manifest = replace(manifest, files=recorded(place, draft, manifest.files))
         check_whole(draft, manifest)
-        write_whole(Layout(draft).savepoint, Layout(place).savepoint.read_bytes())
-        draft.rename(target)
+        content = msgspec.json.format(msgspec.json.encode(manifest))
+        write_whole(Layout(draft).savepoint, content)
+        if isinstance(draft, ObjectPath):
+            (draft / UNFINISHED).unlink(missing_ok=True)
+        else:
+            draft.rename(str(target))
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        if isinstance(draft, Path) or not is_savepoint(draft):
+            remove_tree(draft)
     return manifest
 
 
@@ -88,18 +111,18 @@ class Garbage:
     """What can be removed from a directory of savepoints."""
 
     #: left by drivers that died while they made or removed a savepoint
-    unfinished: list[Path] = field(default_factory=list)
+    unfinished: list[AnyPath] = field(default_factory=list)
     #: older than the last ones of their checkpoint that are to be kept
     surplus: list[Found] = field(default_factory=list)
 
 
-def garbage(directory: Path, keep: int | None, older_than: float = 0.0) -> Garbage:
+def garbage(directory: AnyPath, keep: int | None, older_than: float = 0.0) -> Garbage:
     """What can be removed: with ``keep``, all savepoints of a job but its last so many; and what is
     left of savepoints that were never finished, if nothing of it has changed since the moment
     ``older_than``, in seconds since 1970: a job may be making one now."""
     made = Garbage()
-    for path in sorted(directory.iterdir()):
-        if path.name.startswith((PARTIAL, _DROPPED)) and _last_change(path) < older_than:
+    for path in _entries(directory):
+        if _is_unfinished(path) and _last_change(path) < older_than:
             made.unfinished.append(path)
     if keep is not None:
         kept: dict[str, int] = {}
@@ -116,11 +139,20 @@ def garbage(directory: Path, keep: int | None, older_than: float = 0.0) -> Garba
 def remove(found: Garbage) -> None:
     """Remove what :func:`garbage` found."""
     for path in found.unfinished:
-        shutil.rmtree(path, ignore_errors=True)
+        remove_tree(path)
     for surplus in found.surplus:
         drop(surplus.path)
 
 
-def _last_change(path: Path) -> float:
-    """When something below ``path`` was last added or removed."""
+def _is_unfinished(path: AnyPath) -> bool:
+    if isinstance(path, Path):
+        return path.name.startswith((PARTIAL, _DROPPED))
+    return UNFINISHED in names_in(path) and not is_savepoint(path)
+
+
+def _last_change(path: AnyPath) -> float:
+    """When something below ``path`` was last added or removed; in an object store when that was
+    begun."""
+    if isinstance(path, ObjectPath):
+        return float((path / UNFINISHED).read_bytes())
     return max((os.stat(place).st_mtime for place, _, _ in os.walk(path)), default=0.0)

@@ -20,11 +20,15 @@ import msgspec
 from scurry.checkpoint.copies import link_or_copy
 from scurry.checkpoint.layout import Layout
 from scurry.checkpoint.stored import CheckpointContents
+from scurry.common.any_paths import AnyPath, ObjectPath, files_below
 from scurry.common.errors import StateError
 
 #: The version of ``savepoint.json``; what lies beside it has the format of checkpoints.
 FORMAT = 1
-_CHECKSUM = "sha256"
+CHECKSUM = "sha256"
+#: The object that shows, in an object store, that a savepoint is being made or removed; its content
+#: is the time, in seconds since 1970.
+UNFINISHED = "unfinished"
 #: Files whose checksums are made at the same time; the hash lets other threads run.
 _AT_ONCE = 4
 #: How many damaged files a message names.
@@ -77,12 +81,12 @@ class _Format(msgspec.Struct):
     format: int
 
 
-def is_savepoint(place: Path) -> bool:
+def is_savepoint(place: AnyPath) -> bool:
     """Whether there is a whole savepoint in ``place``."""
     return Layout(place).savepoint.is_file()
 
 
-def read_manifest(place: Path) -> SavepointManifest:
+def read_manifest(place: AnyPath) -> SavepointManifest:
     """What the savepoint in ``place`` says of itself; raises :class:`StateError` if there is none,
     or one that this version of Scurry cannot read."""
     path = Layout(place).savepoint
@@ -105,7 +109,7 @@ def read_manifest(place: Path) -> SavepointManifest:
         ) from failure
 
 
-def _no_savepoint(place: Path) -> str:
+def _no_savepoint(place: AnyPath) -> str:
     if not place.exists():
         return f"There is no savepoint in {place}: the directory does not exist."
     what = "There is no savepoint.json in it, which is written when a savepoint is whole."
@@ -117,30 +121,30 @@ def _no_savepoint(place: Path) -> str:
     return f"{place} is not a savepoint. {what}"
 
 
-def relative_files(place: Path) -> list[str]:
-    """The paths of all files below ``place`` but the manifest itself, relative to it."""
-    found = [
-        str(Path(directory, name).relative_to(place))
-        for directory, _, names in os.walk(place)
-        for name in names
-    ]
-    return sorted(path for path in found if path != Layout(place).savepoint.name)
+def relative_files(place: AnyPath) -> list[str]:
+    """The paths of all files below ``place`` but the manifest itself and the mark of one that is
+    not finished, relative to it."""
+    left_out = {Layout(place).savepoint.name, UNFINISHED}
+    return sorted(path for path, _ in files_below(place) if path not in left_out)
 
 
-def file_records(place: Path) -> dict[str, StoredFile]:
+def file_records(place: AnyPath) -> dict[str, StoredFile]:
     """Sizes and checksums of all files below ``place``."""
     paths = relative_files(place)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         return dict(zip(paths, pool.map(_record, (place / path for path in paths)), strict=True))
 
 
-def _record(path: Path) -> StoredFile:
+def _record(path: AnyPath) -> StoredFile:
+    if isinstance(path, ObjectPath):
+        content = path.read_bytes()
+        return StoredFile(len(content), hashlib.new(CHECKSUM, content).hexdigest())
     with path.open("rb") as file:
-        digest = hashlib.file_digest(file, _CHECKSUM)
+        digest = hashlib.file_digest(file, CHECKSUM)
         return StoredFile(file.tell(), digest.hexdigest())
 
 
-def damages(place: Path, manifest: SavepointManifest) -> list[str]:
+def damages(place: AnyPath, manifest: SavepointManifest) -> list[str]:
     """What is wrong with the files of a savepoint, one line for each; empty if they are whole."""
     paths = sorted(manifest.files)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -148,7 +152,7 @@ def damages(place: Path, manifest: SavepointManifest) -> list[str]:
         return [line for line in found if line]
 
 
-def _damage(place: Path, path: str, expected: StoredFile) -> str:
+def _damage(place: AnyPath, path: str, expected: StoredFile) -> str:
     if not _is_inside(path):
         return f"{path} is not a path inside the savepoint"
     try:
@@ -164,14 +168,19 @@ def _is_inside(path: str) -> bool:
     return not os.path.isabs(path) and ".." not in Path(path).parts
 
 
-def check_whole(place: Path, manifest: SavepointManifest) -> None:
+def check_whole(place: AnyPath, manifest: SavepointManifest) -> None:
     """Raise :class:`StateError`, naming the files, if the savepoint in ``place`` is damaged."""
     found = damages(place, manifest)
     if found:
-        raise StateError("\n".join(_refusal(place, found)))
+        raise damaged(place, found)
 
 
-def _refusal(place: Path, found: list[str]) -> Iterator[str]:
+def damaged(place: AnyPath, found: list[str]) -> StateError:
+    """What to raise if the savepoint in ``place`` is damaged as the lines ``found`` say."""
+    return StateError("\n".join(_refusal(place, found)))
+
+
+def _refusal(place: AnyPath, found: list[str]) -> Iterator[str]:
     yield f"The savepoint in {place} is damaged:"
     yield from (f"  - {line}" for line in found[:_SHOWN])
     if len(found) > _SHOWN:

@@ -15,7 +15,7 @@ sinks may have committed it.
 from __future__ import annotations
 
 import os
-import shutil
+import tempfile
 import time
 import uuid
 from collections.abc import Sequence
@@ -27,24 +27,37 @@ import msgspec
 from scurry.checkpoint.contents import read_contents
 from scurry.checkpoint.copies import copy_room, link_runs, link_tree
 from scurry.checkpoint.directory import JobDirectory
+from scurry.checkpoint.gentle_files import sync_gently
 from scurry.checkpoint.layout import Layout
 from scurry.checkpoint.manifest import ManifestFile
+from scurry.checkpoint.savepoint_copies import recorded, transfer
 from scurry.checkpoint.savepoint_manifest import (
+    UNFINISHED,
     GraphNode,
     SavepointManifest,
     StoredFile,
-    copy_files,
     file_records,
     is_savepoint,
 )
 from scurry.checkpoint.stored import CheckpointContents
 from scurry.checkpoint.takeover import take_over
-from scurry.common.any_paths import AnyPath, is_url, write_whole
+from scurry.common.any_paths import (
+    AnyPath,
+    ObjectPath,
+    in_one_store,
+    names_in,
+    path_of,
+    remove_tree,
+    write_whole,
+)
 from scurry.common.errors import StateError
 from scurry.common.fault_points import fault_point
+from scurry.common.object_store import StoreSettings
 
 #: How the names of directories begin in which savepoints are being made.
 PARTIAL = ".savepoint-in-the-making-"
+#: Where, in a checkpoint in an object store, those lie that are to be somewhere else.
+_FROZEN = "frozen"
 
 
 @dataclass(frozen=True)
@@ -52,7 +65,7 @@ class Wish:
     """What kind of savepoint is asked for."""
 
     #: the directory of the savepoint itself, which must not exist
-    target: Path
+    target: AnyPath
     #: whether the job is to end with it, and whether event time is to be brought to its end before
     stop: bool = False
     drain: bool = False
@@ -64,83 +77,106 @@ class Frozen:
 
     wish: Wish
     #: where its files are
-    place: Path
+    place: AnyPath
     contents: CheckpointContents
     graph: list[GraphNode]
     taken: int
 
 
-def savepoint_path(directory: str, job_id: str, name: str = "") -> Path:
+def savepoint_path(
+    directory: str, job_id: str, name: str = "", store: StoreSettings | None = None
+) -> AnyPath:
     """Where the next savepoint of a job is put that is to lie in ``directory``: under ``name``, or
-    under one that nobody has used, as Flink makes it."""
+    under one that nobody has used, as Flink makes it. ``store`` says how the object store of a URL
+    is reached."""
     chosen = name or f"savepoint-{job_id[:6]}-{uuid.uuid4().hex[:12]}"
     if Path(chosen).name != chosen or chosen.startswith("."):
         raise StateError(
             f"{chosen!r} cannot be the name of a savepoint: it becomes the name of a directory, so "
             "it must not contain a slash, nor begin with a dot."
         )
-    if is_url(directory):
-        raise StateError(
-            f"A savepoint cannot be written to {directory!r}: savepoints are written to a file "
-            "system, and copied to an object store from there."
-        )
-    plain = directory.removeprefix("file://").removeprefix("file:")
-    return Path(plain).expanduser().absolute() / chosen
+    return path_of(directory, store) / chosen
 
 
 def freeze(directory: JobDirectory, wish: Wish, graph: Sequence[GraphNode] = ()) -> Frozen:
     """Freeze the checkpoint in ``directory``, in which nothing is under way; raises
     :class:`StateError` if it cannot be done."""
-    place = _partial_beside(directory, wish.target)
+    place = _place_for(directory, wish.target)
     try:
         _freeze_into(directory, Layout(place))
-        contents = read_contents(str(place))
+        contents = read_contents(str(place), directory.store)
     except BaseException:
-        shutil.rmtree(place, ignore_errors=True)
+        remove_tree(place)
         raise
     contents = msgspec.structs.replace(contents, directory=str(directory.root), disk={})
     fault_point("savepoint-frozen")
     return Frozen(wish, place, contents, list(graph), int(time.time() * 1000))
 
 
-def draft_beside(target: Path) -> Path:
+def draft_for(target: AnyPath) -> Path:
     """An empty directory in which a savepoint can be written that is to lie at ``target``."""
-    return _partial_beside(None, target)
+    _refuse_what_is_there(target)
+    if isinstance(target, ObjectPath):
+        return Path(tempfile.mkdtemp(prefix=PARTIAL))
+    return _partial_in(target.parent, target)
 
 
-def complete_written(place: Path, target: Path) -> Path:
+def complete_written(place: Path, target: AnyPath) -> AnyPath:
     """Make a savepoint of the checkpoint that was written to ``place``, a directory of
-    :func:`draft_beside`; returns where it is."""
+    :func:`draft_for`; returns where it is."""
     contents = msgspec.structs.replace(read_contents(str(place)), directory="", disk={})
     return complete(Frozen(Wish(target), place, contents, [], int(time.time() * 1000)))
 
 
-def _partial_beside(directory: JobDirectory | None, target: Path) -> Path:
-    """An empty directory in which links to the files of the checkpoint can be made: beside the
-    savepoint to be, if that is on the same file system, and in the checkpoint otherwise."""
-    if os.path.lexists(target):
+def _refuse_what_is_there(target: AnyPath) -> None:
+    there = os.path.lexists(target) if isinstance(target, Path) else bool(names_in(target))
+    if there:
         raise StateError(
             f"The savepoint cannot be written to {target}: there is something of that name. "
             "Savepoints never replace anything; choose another name."
         )
-    name = f"{PARTIAL}{uuid.uuid4().hex[:12]}"
+
+
+def _place_for(directory: JobDirectory, target: AnyPath) -> AnyPath:
+    """Where a checkpoint can be frozen without its content being copied, or at least without its
+    coming here: where the savepoint is to be, or beside it, if that is on the same file system or
+    in the same store, and in the checkpoint otherwise."""
+    root, name = directory.root, f"{PARTIAL}{uuid.uuid4().hex[:12]}"
+    _refuse_what_is_there(target)
     try:
+        if isinstance(root, ObjectPath):
+            if not in_one_store(root, target):
+                return root / _FROZEN / name
+            mark_unfinished(target)
+            return target
+        if isinstance(target, ObjectPath):
+            return _partial_in(directory.layout.frozen, target)
         target.parent.mkdir(parents=True, exist_ok=True)
-        place = target.parent
-        if directory is not None and not _same_file_system(place, directory.root):
-            place = directory.layout.frozen
-        made = place / name
+    except OSError as failure:
+        raise _cannot_be_written(target, failure) from failure
+    beside = target.parent.stat().st_dev == root.stat().st_dev
+    return _partial_in(target.parent if beside else directory.layout.frozen, target)
+
+
+def mark_unfinished(target: AnyPath) -> None:
+    """Show that the savepoint at ``target`` in an object store is not whole."""
+    (target / UNFINISHED).write_bytes(str(int(time.time())).encode())
+
+
+def _partial_in(place: Path, target: AnyPath) -> Path:
+    made = place / f"{PARTIAL}{uuid.uuid4().hex[:12]}"
+    try:
         made.mkdir(mode=0o700, parents=True)
     except OSError as failure:
-        raise StateError(
-            f"The savepoint cannot be written to {target}: {failure.strerror or failure} "
-            f"({failure.filename})."
-        ) from failure
+        raise _cannot_be_written(target, failure) from failure
     return made
 
 
-def _same_file_system(place: Path, root: AnyPath) -> bool:
-    return isinstance(root, Path) and place.stat().st_dev == root.stat().st_dev
+def _cannot_be_written(target: AnyPath, failure: OSError) -> StateError:
+    where = f" ({failure.filename})" if failure.filename else ""
+    return StateError(
+        f"The savepoint cannot be written to {target}: {failure.strerror or failure}{where}."
+    )
 
 
 def _freeze_into(directory: JobDirectory, made: Layout) -> None:
@@ -153,48 +189,64 @@ def _freeze_into(directory: JobDirectory, made: Layout) -> None:
     link_tree(old.logs_of_slots, new.logs_of_slots)
     if generation.written:
         link_tree(old.initial_state, new.initial_state)
-    copy_room(directory.layout.rooms, made.rooms)
+    if isinstance(made.root, Path):
+        # nobody with a checkpoint in an object store keeps anything there
+        copy_room(directory.layout.rooms, made.rooms)
     manifest = msgspec.structs.replace(
         directory.manifest, generations=[kept], max_parallelism=kept.max_parallelism
     )
     ManifestFile(made.manifest).create(manifest)
 
 
-def complete(frozen: Frozen) -> Path:
+def complete(frozen: Frozen) -> AnyPath:
     """Make a savepoint of what was frozen; returns where it is. Called while the job goes on."""
     target = frozen.wish.target
     place = frozen.place
     try:
-        files = file_records(place)
-        if place.parent != target.parent:
-            place = _carried(place, target, files)
-        _finish(frozen, place, files)
-        _sync(place, files)
-        place.rename(target)
+        if isinstance(target, ObjectPath):
+            _complete_in_store(frozen, target)
+        else:
+            _complete_in_files(frozen, target)
     except OSError as failure:
-        raise StateError(
-            f"The savepoint {target} could not be written: {failure.strerror or failure} "
-            f"({failure.filename})."
-        ) from failure
+        raise _cannot_be_written(target, failure) from failure
     finally:
-        for left in {frozen.place, place} - {target}:
-            shutil.rmtree(left, ignore_errors=True)
+        if place != target:
+            remove_tree(place)
     assert is_savepoint(target)
     return target
 
 
-def _carried(place: Path, target: Path, files: dict[str, StoredFile]) -> Path:
-    """Copy a frozen checkpoint to the file system of ``target``."""
+def _complete_in_files(frozen: Frozen, target: Path) -> None:
+    """The same on a file system: the directory gets its name when all is in it."""
+    place = frozen.place
+    files = file_records(place)
     made = target.parent / place.name
     try:
-        copy_files(place, made, files)
+        if place != made:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            transfer(place, made, files)
+            files = recorded(place, made, files)
+        _finish(frozen, made, files)
+        _sync(made, files)
+        made.rename(target)
     except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
+        remove_tree(made)
         raise
-    return made
 
 
-def _finish(frozen: Frozen, place: Path, files: dict[str, StoredFile]) -> None:
+def _complete_in_store(frozen: Frozen, target: ObjectPath) -> None:
+    """The same in an object store: with the manifest, which comes last, the savepoint is there."""
+    place = frozen.place
+    files = file_records(place)
+    if place != target:
+        mark_unfinished(target)
+        transfer(place, target, files)
+        files = recorded(place, target, files)
+    _finish(frozen, target, files)
+    (target / UNFINISHED).unlink(missing_ok=True)
+
+
+def _finish(frozen: Frozen, place: AnyPath, files: dict[str, StoredFile]) -> None:
     manifest = SavepointManifest(
         savepoint_id=uuid.uuid4().hex,
         taken=frozen.taken,
@@ -212,8 +264,4 @@ def _sync(place: Path, files: dict[str, StoredFile]) -> None:
     """Have everything on the disk before the savepoint gets its name: it has to survive a loss of
     power, and who has stopped a job with it may delete the checkpoint."""
     for path in files:
-        descriptor = os.open(place / path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync_gently(place / path)

@@ -24,6 +24,11 @@ class StoredState(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     entries: int | None = None
     bytes: int | None = None
+    #: what it holds, in words and as it is written down, and how many types came before; empty
+    #: where the checkpoint does not tell
+    type: str = ""
+    schema: Any = None
+    version: int = 0
 
 
 class StoredOperator(msgspec.Struct, frozen=True, kw_only=True):

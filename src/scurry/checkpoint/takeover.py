@@ -14,13 +14,21 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from scurry.checkpoint.copies import copy_if_there
+from scurry.checkpoint.copies import copy_if_there, link_tree
 from scurry.checkpoint.layout import Home, Layout
-from scurry.common.any_paths import ObjectPath, copy_file, copy_tree, remove_tree, write_whole
+from scurry.common.any_paths import (
+    AnyPath,
+    ObjectPath,
+    copy_file,
+    copy_tree,
+    remove_tree,
+    write_whole,
+)
 
 #: The number that the name of a file of Spark's begins with, and what kind of file it is.
 _NUMBERED = re.compile(r"\.?(\d+)(?:_[^.]*)?(?:\.(\w+))?")
@@ -43,8 +51,8 @@ def take_over(old: Home, new: Home, first: int, last: int | None) -> None:
     for plan in old.plans.glob("[0-9]*"):
         if int(plan.name) <= committed + 1:
             copy_tree(plan, new.plans / plan.name)
-    if last is not None and isinstance(old.spark, Path) and isinstance(new.spark, Path):
-        _take_over_spark(old.spark, new.spark, last - first)
+    if last is not None:
+        take_over_spark(old.spark, new.spark, last - first)
 
 
 def take_over_pledges(layout: Layout, old: int, new: int) -> None:
@@ -63,7 +71,20 @@ def take_over_pledges(layout: Layout, old: int, new: int) -> None:
         write_whole(layout.pledge(own), pledge.read_bytes())
 
 
-def _take_over_spark(old: Path, new: Path, last: int) -> None:
+def take_over_spark(old: AnyPath, new: AnyPath, last: int) -> None:
+    """Copy Spark's checkpoint up to its micro-batch ``last``. In an object store there is one only
+    if a savepoint of a job in micro-batches was put there; nobody changes it."""
+    if isinstance(new, ObjectPath):
+        link_tree(old, new)
+    elif isinstance(old, ObjectPath):
+        with tempfile.TemporaryDirectory(prefix="scurry-spark-") as room:
+            copy_tree(old, Path(room, "spark"))
+            take_over_spark(Path(room, "spark"), new, last)
+    else:
+        _copy_spark(old, new, last)
+
+
+def _copy_spark(old: Path, new: Path, last: int) -> None:
     # whatever is written while this goes on, the commits that count are those up to ``last``
     bounds = {"commits": last, "offsets": last + 1}
     for place, _, names in os.walk(old):

@@ -96,7 +96,7 @@ def _show_sources(console: Console, found: CheckpointContents) -> None:
 
 
 def _show_operators(console: Console, found: CheckpointContents) -> None:
-    table = _table("operators", "uid", "name", "stage", "layout", "state", "kind")
+    table = _table("operators", "uid", "name", "stage", "layout", "state", "kind", "type")
     table.add_column("entries", justify="right")
     table.add_column("bytes", justify="right")
     for each in found.operators:
@@ -110,6 +110,7 @@ def _show_operators(console: Console, found: CheckpointContents) -> None:
 def _state(state: StoredState) -> Iterable[str]:
     yield plain(state.name)
     yield plain(state.kind)
+    yield plain(state.type) + (f" (version {state.version + 1})" if state.version else "")
     yield "" if state.entries is None else f"{state.entries:,}"
     yield "" if state.bytes is None else size_in_words(state.bytes)
 

@@ -23,14 +23,14 @@ from scurry.cli.run import (
 @conf_option
 @parallelism_option
 @click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each state.")
-@click.argument("savepoint", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("savepoint")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def diff(
     conf: dict[str, str],
     parallelism: int | None,
     as_json: bool,
-    savepoint: Path,
+    savepoint: str,
     file: Path,
     arguments: Sequence[str],
 ) -> None:
@@ -43,6 +43,7 @@ def diff(
     """
     # kept out of the start of all other commands
     from scurry.cli.diff_tables import show_changes
+    from scurry.common.any_paths import path_of
     from scurry.datastream.previews import first_job
 
     script = file.resolve()
@@ -51,5 +52,5 @@ def diff(
         job = first_job(lambda: runpy.run_path(str(script), run_name="__main__"))
         if job is None:
             raise click.ClickException(f"{file} ends without having started a job.")
-        dropped = show_changes(savepoint, job.spec, as_json)
+        dropped = show_changes(path_of(savepoint), job.spec, as_json)
     sys.exit(1 if dropped else 0)

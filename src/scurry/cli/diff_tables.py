@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 import msgspec
 from rich.console import Console
@@ -13,20 +11,28 @@ from scurry.checkpoint.changes import Outcome, StateChange, compare, rescaling
 from scurry.checkpoint.contents import read_contents
 from scurry.checkpoint.savepoint_manifest import is_savepoint, read_manifest
 from scurry.cli.shown import plain
+from scurry.common.any_paths import AnyPath
+from scurry.engine.declared_states import declared_states
 from scurry.runtime.specs import JobSpec
 
 
-def show_changes(place: Path, job: JobSpec, as_json: bool) -> bool:
+def show_changes(place: AnyPath, job: JobSpec, as_json: bool) -> bool:
     """Print what becomes of the state in ``place`` if ``job`` goes on with it; whether something
     would be dropped."""
     held = read_manifest(place).contents if is_savepoint(place) else read_contents(str(place))
-    found = compare(job, held)
+    declared, failures = declared_states(job)
+    found = compare(job, held, declared)
     if as_json:
         for change in found:
             click.echo(msgspec.json.encode(change).decode())
     else:
         _print(found, rescaling(job, held))
-    return any(change.outcome is Outcome.DROPPED for change in found)
+        for uid, failure in failures.items():
+            click.echo(
+                f"What states {plain(uid)} asks for is not known: its functions cannot be opened "
+                f"here. {plain(failure)}"
+            )
+    return any(change.outcome in (Outcome.DROPPED, Outcome.REFUSED) for change in found)
 
 
 def _print(found: list[StateChange], dealt_out: list[str]) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from scurry.cli.shown import plain
 
-_PLACE = click.Path(path_type=Path)
+if TYPE_CHECKING:
+    from scurry.common.any_paths import AnyPath
 
 
 @contextmanager
@@ -25,13 +26,20 @@ def _readable() -> Iterator[None]:
         raise click.ClickException(plain(str(failure))) from failure
 
 
+def _at(place: str) -> AnyPath:
+    from scurry.common.any_paths import path_of
+
+    return path_of(place)
+
+
 @click.group()
 def savepoint() -> None:
     """Take savepoints of jobs, and look after them.
 
     A savepoint is a directory with all that a job needs to go on: state, positions of sources, what
     sinks have committed. It can be moved and copied. Start from it with
-    `scurry run --from-savepoint PATH`.
+    `scurry run --from-savepoint PATH`. Each place may be a path or a URL, such as s3://bucket/path;
+    how its store is reached, the variable SCURRY_CONF says.
     """
 
 
@@ -68,25 +76,25 @@ def create(
 
 
 @savepoint.command("list")
-@click.argument("directory", type=_PLACE)
+@click.argument("directory")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def list_(directory: Path, as_json: bool) -> None:
+def list_(directory: str, as_json: bool) -> None:
     """List the savepoints in DIRECTORY, the newest first."""
     from scurry.cli.savepoint_tables import show_list
 
     with _readable():
-        show_list(directory, as_json)
+        show_list(_at(directory), as_json)
 
 
 @savepoint.command()
-@click.argument("path", type=_PLACE)
+@click.argument("path")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def show(path: Path, as_json: bool) -> None:
+def show(path: str, as_json: bool) -> None:
     """Print what the savepoint in PATH holds. Only its manifest is read."""
     from scurry.cli.savepoint_tables import show_savepoint
 
     with _readable():
-        show_savepoint(path, as_json)
+        show_savepoint(_at(path), as_json)
 
 
 @savepoint.command()
@@ -126,50 +134,50 @@ def read(
 
 
 @savepoint.command()
-@click.argument("path", type=_PLACE)
-def verify(path: Path) -> None:
+@click.argument("path")
+def verify(path: str) -> None:
     """Compare all files of the savepoint in PATH with their checksums."""
     from scurry.checkpoint.savepoint_manifest import check_whole, read_manifest
     from scurry.cli.shown import size_in_words
 
     with _readable():
-        manifest = read_manifest(path)
-        check_whole(path, manifest)
+        manifest = read_manifest(_at(path))
+        check_whole(_at(path), manifest)
     click.echo(f"{path} is whole: {len(manifest.files)} files, {size_in_words(manifest.bytes)}")
 
 
 @savepoint.command()
-@click.argument("path", type=_PLACE)
-@click.argument("target", type=_PLACE)
-def copy(path: Path, target: Path) -> None:
+@click.argument("path")
+@click.argument("target")
+def copy(path: str, target: str) -> None:
     """Copy the savepoint in PATH to TARGET, and check both."""
     from scurry.checkpoint.savepoint_directory import copy as copy_savepoint
 
     with _readable():
-        copy_savepoint(path.absolute(), target.absolute())
-    click.echo(str(target.absolute()))
+        copy_savepoint(_at(path), _at(target))
+        click.echo(str(_at(target)))
 
 
 @savepoint.command()
-@click.argument("paths", type=_PLACE, nargs=-1, required=True)
-def drop(paths: tuple[Path, ...]) -> None:
+@click.argument("paths", nargs=-1, required=True)
+def drop(paths: tuple[str, ...]) -> None:
     """Remove the savepoints in PATHS."""
     from scurry.checkpoint.savepoint_directory import drop as drop_savepoint
 
     with _readable():
         for path in paths:
-            drop_savepoint(path.absolute())
+            drop_savepoint(_at(path))
             click.echo(f"removed {path}")
 
 
 @savepoint.command()
-@click.argument("directory", type=_PLACE)
+@click.argument("directory")
 @click.option("--keep", type=click.IntRange(min=1), help="Keep the last so many of each job.")
 @click.option("--delete", is_flag=True, help="Remove it; without this it is only listed.")
-def gc(directory: Path, keep: int | None, delete: bool) -> None:
+def gc(directory: str, keep: int | None, delete: bool) -> None:
     """List what can be removed from DIRECTORY: savepoints that were never finished and, with
     --keep, all but the last ones of each job. With --delete it is removed."""
     from scurry.cli.savepoint_tables import collect_garbage
 
     with _readable():
-        collect_garbage(directory, keep, delete)
+        collect_garbage(_at(directory), keep, delete)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import click
 from rich.console import Console
@@ -13,9 +12,9 @@ from rich.console import Console
 from scurry.checkpoint.contents import is_held
 from scurry.checkpoint.directory import JobDirectory
 from scurry.checkpoint.layout import Layout
-from scurry.checkpoint.restore import local_path
 from scurry.checkpoint.savepoints import Wish, complete, freeze, savepoint_path
 from scurry.cli.job_tables import find_jobs
+from scurry.common.any_paths import AnyPath, path_of
 from scurry.common.errors import LeaseHeldError, StateError
 from scurry.engine.request_files import Answer, asked
 
@@ -29,7 +28,7 @@ def create_savepoint(
     """Have a savepoint taken of ``job``; returns its path."""
     checkpoint = _checkpoint_of(job)
     # the job may have another working directory
-    chosen = None if directory is None else str(local_path(directory))
+    chosen = None if directory is None else str(path_of(directory))
     if _runs(checkpoint):
         return _ask(checkpoint, chosen, name, stop, drain, patience)
     if chosen is None:
@@ -37,18 +36,18 @@ def create_savepoint(
     return _copy(checkpoint, chosen, name)
 
 
-def _checkpoint_of(job: str) -> Path:
-    place = local_path(job)
+def _checkpoint_of(job: str) -> AnyPath:
+    place = path_of(job)
     if Layout(place).leases.exists() or Layout(place).manifest.exists():
         return place
     found = find_jobs(job)
     if len(found) > 1:
         names = ", ".join(f"{each.metrics.name!r} ({each.metrics.job_id[:8]})" for each in found)
         raise click.ClickException(f"{job!r} fits several jobs: {names}. Give an id.")
-    return Path(found[0].directory)
+    return path_of(found[0].directory)
 
 
-def _runs(checkpoint: Path) -> bool:
+def _runs(checkpoint: AnyPath) -> bool:
     return is_held(JobDirectory(str(checkpoint)).holder())
 
 
@@ -65,14 +64,16 @@ def rescale_job(job: str, parallelism: int, patience: float) -> str:
 
 
 def _ask(
-    checkpoint: Path, directory: str | None, name: str, stop: bool, drain: bool, patience: float
+    checkpoint: AnyPath, directory: str | None, name: str, stop: bool, drain: bool, patience: float
 ) -> str:
     place = Layout(checkpoint).requests
     with asked(place, patience, directory=directory, name=name, stop=stop, drain=drain) as wait:
         return _answer(checkpoint, wait, patience, "take a savepoint")
 
 
-def _answer(checkpoint: Path, wait: Callable[[], Answer | None], patience: float, what: str) -> str:
+def _answer(
+    checkpoint: AnyPath, wait: Callable[[], Answer | None], patience: float, what: str
+) -> str:
     """What the job answers that was asked to do ``what``."""
     deadline, look = time.monotonic() + patience, time.monotonic() + _LOOK_SECONDS
     console = Console(stderr=True, highlight=False)
@@ -96,7 +97,7 @@ def _answer(checkpoint: Path, wait: Callable[[], Answer | None], patience: float
     )
 
 
-def _copy(checkpoint: Path, directory: str, name: str) -> str:
+def _copy(checkpoint: AnyPath, directory: str, name: str) -> str:
     """Make a savepoint of a checkpoint that no job works with, and keep jobs out meanwhile."""
     held = JobDirectory(str(checkpoint))
     try:

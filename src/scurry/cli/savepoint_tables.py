@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 
 import click
 import msgspec
@@ -15,12 +14,13 @@ from scurry.checkpoint.savepoint_directory import Found, garbage, remove, savepo
 from scurry.checkpoint.savepoint_manifest import SavepointManifest, read_manifest
 from scurry.cli.checkpoint_tables import show_parts
 from scurry.cli.shown import plain, size_in_words
+from scurry.common.any_paths import AnyPath
 
 #: Seconds after which a savepoint in which nothing happens is taken for one that was given up.
 _GIVEN_UP = 3600.0
 
 
-def show_list(directory: Path, as_json: bool) -> None:
+def show_list(directory: AnyPath, as_json: bool) -> None:
     """Print the savepoints in ``directory``."""
     found = savepoints_in(directory)
     if as_json:
@@ -56,7 +56,7 @@ def moment(milliseconds: int) -> str:
     return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def show_savepoint(path: Path, as_json: bool) -> None:
+def show_savepoint(path: AnyPath, as_json: bool) -> None:
     """Print what the savepoint in ``path`` holds."""
     manifest = read_manifest(path)
     if as_json:
@@ -68,7 +68,7 @@ def show_savepoint(path: Path, as_json: bool) -> None:
     show_parts(console, manifest.contents)
 
 
-def _facts(path: Path, manifest: SavepointManifest) -> list[str]:
+def _facts(path: AnyPath, manifest: SavepointManifest) -> list[str]:
     found = manifest.contents
     ended = "; event time had come to its end" if manifest.drained else ""
     how = "the job ended with it" if manifest.stopped else "the job went on"
@@ -84,7 +84,7 @@ def _facts(path: Path, manifest: SavepointManifest) -> list[str]:
     ]
 
 
-def collect_garbage(directory: Path, keep: int | None, delete: bool) -> None:
+def collect_garbage(directory: AnyPath, keep: int | None, delete: bool) -> None:
     """List or remove what can be removed from ``directory``."""
     found = garbage(directory, keep, time.time() - _GIVEN_UP)
     verb = "removed" if delete else "would remove"

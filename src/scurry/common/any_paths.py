@@ -13,14 +13,19 @@ import hashlib
 import os
 import shutil
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from scurry.common.object_store import ObjectStore, StoreSettings
 from scurry.common.own_directories import user_root
 
+T = TypeVar("T")
+R = TypeVar("R")
 _DRAFT = ".draft"
+#: How many requests are made at the same time.
+_AT_ONCE = 16
 
 
 class ObjectPath:
@@ -111,11 +116,13 @@ def is_url(location: str) -> bool:
 
 
 def path_of(location: str, store: StoreSettings | None = None) -> AnyPath:
-    """The place behind a path or URL; ``store`` is for the object store behind a URL."""
+    """The place behind a path or URL; ``store`` says how the object store behind a URL is reached,
+    by default as the variable ``SCURRY_CONF`` does."""
     if is_url(location):
         scheme, _, key = location.partition("://")
-        return ObjectPath(ObjectStore(scheme, store or StoreSettings()), key)
-    return Path(location.removeprefix("file://").removeprefix("file:")).absolute()
+        return ObjectPath(ObjectStore(scheme, store or StoreSettings.of_environment()), key)
+    plain = location.removeprefix("file://").removeprefix("file:")
+    return Path(plain).expanduser().absolute()
 
 
 def here(place: AnyPath) -> Path:
@@ -173,8 +180,23 @@ def copy_file(source: AnyPath, target: AnyPath) -> None:
     """Copy a file; raises :class:`FileNotFoundError` if it is not there."""
     if isinstance(source, Path) and isinstance(target, Path):
         shutil.copyfile(source, target)
+    elif in_one_store(source, target):
+        source.store.copy(source.key, target.key)  # type: ignore[union-attr]
     else:
         target.write_bytes(source.read_bytes())
+
+
+def in_one_store(one: AnyPath, other: AnyPath) -> bool:
+    """Whether both are in the same object store, which can copy from one to the other itself."""
+    both = isinstance(one, ObjectPath) and isinstance(other, ObjectPath)
+    return both and one.store == other.store  # type: ignore[union-attr]
+
+
+def at_once(work: Callable[[T], R], items: Iterable[T]) -> list[R]:
+    """The results of ``work`` for all ``items``, which mostly waits for an object store: some are
+    done at the same time."""
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return list(pool.map(work, items))
 
 
 def copy_tree(source: AnyPath, target: AnyPath) -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import errno
 import importlib.util
+import json
 import logging
 import os
 import time
@@ -75,6 +76,12 @@ class StoreSettings:
         """What ``configuration`` says."""
         options = STORE_OPTIONS.read_entries(configuration)
         return cls(options, STORE_CACHE.read(configuration))
+
+    @classmethod
+    def of_environment(cls) -> StoreSettings:
+        """What the variable ``SCURRY_CONF`` says, for whoever has no configuration."""
+        held = json.loads(os.environ.get("SCURRY_CONF") or "{}")
+        return cls.of(Configuration.of({key: str(value) for key, value in held.items()}))
 
 
 def _arguments(options: Mapping[str, str]) -> dict[str, Any]:
@@ -160,6 +167,14 @@ class ObjectStore:
         except FileExistsError:
             return self.read(key) == content
         return True
+
+    def copy(self, key: str, target: str) -> None:
+        """Have the content of the object ``key`` under the key ``target`` too, without its coming
+        here, where the store can do that; raises :class:`FileNotFoundError` if there is none."""
+        if self.scheme in _HADOOP:
+            self.write(target, self.read(key))
+            return
+        self._ask("copy", key, lambda files: files.cp_file(key, target))
 
     def delete(self, keys: Iterable[str]) -> None:
         """Delete objects, which need not be there."""

@@ -21,7 +21,7 @@ from scurry.runtime.event_time import cells_of
 from scurry.runtime.ingress import PartitionPlan, TaskPlan
 from scurry.runtime.report import OperatorReport
 from scurry.runtime.specs import JobSpec
-from scurry.state.inventory import OPERATOR_STATE, Inventory, described
+from scurry.state.inventory import OPERATOR_STATE, Inventory, StateType, described
 
 _log = logging.getLogger("scurry.engine")
 #: Milliseconds by which the clock may be set back before processing time goes back with it.
@@ -129,7 +129,7 @@ class BatchPlanner:
         self._sizes: dict[tuple[int, int], dict[str, tuple[int, int]]] = {}
         self._operators = OperatorStates()
         self._inventory: Inventory = {
-            uid: msgspec.structs.replace(record, states=dict(record.states), stages=[])
+            uid: msgspec.structs.replace(record, states=dict(record.states), stages=[], types={})
             for uid, record in job.inventory.items()
         }
         if epoch is not None:
@@ -156,6 +156,7 @@ class BatchPlanner:
             for stage in before.stages:
                 self._inventory[uid].add(stage, before.states)
             self._inventory[uid].sizes = dict(before.sizes)
+            self._inventory[uid].types = dict(before.types)
         self._finished = {uid for uid in epoch.finished if uid in known and not self._goes_on(uid)}
         for state in self._partitions.values():
             if state.source in epoch.finished and state.source not in self._finished:
@@ -295,6 +296,10 @@ class BatchPlanner:
                 uid, _, state = table.partition("\x1f")
                 if uid in self._inventory:
                     self._inventory[uid].add(report["stage"], described(state, kind))
+            for table, (schema, version) in report.get("types", {}).items():
+                uid, _, state = table.partition("\x1f")
+                if uid in self._inventory:
+                    self._inventory[uid].types[state] = StateType(schema, version)
 
     def _take_sizes(self) -> None:
         """Put the sizes that slots have told together, by operator and state."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from pathlib import Path
 
+from scurry.common.any_paths import AnyPath
 from scurry.common.configuration import Configuration
 from scurry.common.job_metrics import JobMetrics
 from scurry.common.options.metrics import STATUS_FILE
@@ -20,7 +20,7 @@ class Reporting:
 
     def __init__(
         self,
-        directory: Path,
+        directory: AnyPath,
         job_id: str,
         metrics: Callable[[], JobMetrics],
         configuration: Configuration,

@@ -20,6 +20,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from scurry.checkpoint.directory import JobDirectory
+from scurry.checkpoint.gentle_files import give_way
 from scurry.checkpoint.savepoint_manifest import GraphNode
 from scurry.checkpoint.savepoints import Frozen, Wish, complete, freeze
 from scurry.common.errors import JobError
@@ -144,6 +145,8 @@ class Savepoints:
 
 
 def _complete(frozen: Frozen, answer: Future[str]) -> None:
+    if not frozen.wish.stop:
+        give_way()
     try:
         answer.set_result(str(complete(frozen)))
     except BaseException as failure:

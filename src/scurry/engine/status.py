@@ -25,6 +25,8 @@ from pathlib import Path
 import msgspec
 
 from scurry.checkpoint.layout import Layout, draft_of
+from scurry.common.any_paths import AnyPath, path_of
+from scurry.common.errors import ConfigurationError
 from scurry.common.job_metrics import JobMetrics
 
 _log = logging.getLogger("scurry.engine")
@@ -77,10 +79,10 @@ def jobs_directory() -> Path:
 
 def status_of(directory: str) -> RunningStatus | None:
     """What the job in ``directory`` says of itself, None if there is nothing to read."""
-    path = Path(directory.removeprefix("file://").removeprefix("file:")).absolute()
     try:
-        return msgspec.json.decode(Layout(path).status.read_bytes(), type=RunningStatus)
-    except (OSError, msgspec.MsgspecError):
+        path = Layout(path_of(directory)).status
+        return msgspec.json.decode(path.read_bytes(), type=RunningStatus)
+    except (OSError, msgspec.MsgspecError, ConfigurationError):
         return None
 
 
@@ -113,12 +115,13 @@ class StatusFile:
 
     def __init__(
         self,
-        directory: Path,
+        directory: AnyPath,
         job_id: str,
         metrics: Callable[[], JobMetrics],
         address: str = "",
         queries: str = "",
     ) -> None:
+        self._directory = str(directory)
         self._path = Layout(directory).status
         self._pointer = jobs_directory() / f"{job_id}.json"
         self._metrics = metrics
@@ -139,7 +142,7 @@ class StatusFile:
             if not _is_alive(pointer.pid):
                 path.unlink(missing_ok=True)
         self._pointer.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        entry = _Pointer(str(self._path.parent), os.getpid())
+        entry = _Pointer(self._directory, os.getpid())
         _replace(self._pointer, msgspec.json.encode(entry))
 
     def _keep(self) -> None:
@@ -157,7 +160,7 @@ class StatusFile:
         status = RunningStatus(
             host=socket.gethostname(),
             pid=os.getpid(),
-            directory=str(self._path.parent),
+            directory=self._directory,
             written=time.time(),
             metrics=metrics,
             prometheus=self._address,

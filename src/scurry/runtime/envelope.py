@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-#: Kinds of envelopes. The last five are addressed to the driver.
-DATA, COMBINED, WATERMARK, TICK, COMMIT, CELLS, REPORT, OPERATORS, FEED = range(9)
+#: Kinds of envelopes. The last six are addressed to the driver; the very last, the head of a slot's
+#: journal, only where the driver keeps heads.
+DATA, COMBINED, WATERMARK, TICK, COMMIT, CELLS, REPORT, OPERATORS, FEED, HEAD = range(10)
 #: The stage number of the driver: beyond any stage.
 DRIVER = 1 << 20
 

@@ -181,6 +181,7 @@ class SlotHost:
         self._context.report.gauges["state_entries"] = self.store.entries
         self._context.report.sizes = self.store.take_sizes()
         self._context.report.written = self.store.take_written()
+        self._context.report.types = self.store.take_types()
         yield report(self._context)
 
     def _begin(self, journal: Journal, tick: Tick) -> None:

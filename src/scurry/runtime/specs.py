@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from scurry.common.options.execution import MICRO_BATCH
+from scurry.common.options.execution import LIVE, MICRO_BATCH
 from scurry.common.type_information import TypeInformation
 from scurry.functions.sink import EXACTLY_ONCE
 from scurry.functions.source import Source
@@ -122,8 +122,15 @@ class JobSpec:
     object_reuse: bool = False
     #: what executes it: see :mod:`scurry.common.options.execution`
     engine: str = MICRO_BATCH
+    #: whether the checkpoint is in an object store
+    in_objects: bool = False
     #: the view that slots feed with their queryable states, if there is one
     view: str = ""
+
+    @property
+    def kept_as(self) -> str:
+        """The engine in whose form the checkpoint is. In an object store both have the same."""
+        return LIVE if self.in_objects else self.engine
 
     @property
     def ingress_tasks(self) -> int:

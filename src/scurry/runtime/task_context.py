@@ -61,6 +61,8 @@ class TaskReport:
     metrics: MetricRegistry = field(default_factory=MetricRegistry)
     #: tables that this task has written to, and what kind of state each is
     written: dict[str, str] = field(default_factory=dict)
+    #: what those of them hold that are states of functions
+    types: dict[str, tuple[Any, int]] = field(default_factory=dict)
     #: what the user should be told
     warnings: list[str] = field(default_factory=list)
     _warned: set[str] = field(default_factory=set)
@@ -115,6 +117,7 @@ class TaskReport:
             "index": index,
             "readings": self.readings(),
             "written": self.written,
+            "types": self.types,
             "sizes": sizes,
         }
 

@@ -9,6 +9,7 @@ without reading any.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -26,6 +27,15 @@ _OWN_TABLES = {
     "#assigner:": "state of the window assigner",
 }
 _BROADCAST = "#broadcast\x1f"
+
+
+class StateType(msgspec.Struct, frozen=True):
+    """What a state holds, as its descriptor says."""
+
+    #: see :mod:`scurry.state.codecs.schema`
+    schema: Any
+    #: how many schemas before this one records may still be written under
+    version: int = 0
 
 
 class OperatorRecord(msgspec.Struct):
@@ -46,6 +56,8 @@ class OperatorRecord(msgspec.Struct):
     stages: list[int] = []
     #: records and bytes of each state, in all slots together, as far as they are known
     sizes: dict[str, tuple[int, int]] = {}
+    #: what its states hold, as far as that is known
+    types: dict[str, StateType] = {}
 
     def add(self, stage: int, states: Mapping[str, str]) -> None:
         """Note that states of this operator have been written to, in slots of ``stage``."""
@@ -57,7 +69,7 @@ class OperatorRecord(msgspec.Struct):
         """Note that the states in ``stages`` were dropped."""
         self.stages = [stage for stage in self.stages if stage not in stages]
         if not self.stages:
-            self.states, self.sizes = {}, {}
+            self.states, self.sizes, self.types = {}, {}, {}
 
 
 #: By uid.

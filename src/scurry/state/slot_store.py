@@ -237,6 +237,12 @@ class SlotStore:
         knows, each with its kind. The driver adds them to its inventory of the checkpoint."""
         return {name: self.schemas.kind_of(name) for name in sorted(self._written)}
 
+    def take_types(self) -> dict[str, tuple[Any, int]]:
+        """What those of these tables hold that are states of functions: the schema, and how many
+        others came before it."""
+        found = ((name, self.schemas.type_of(name)) for name in sorted(self._written))
+        return {name: known for name, known in found if known is not None}
+
     def take_sizes(self) -> dict[str, tuple[int, int]] | None:
         """Records and bytes of each table, None if they are as they were at the last call."""
         sizes = {name: size for name, size in self.records.sizes().items() if name != SCHEMAS}

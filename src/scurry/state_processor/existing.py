@@ -227,6 +227,7 @@ class ExistingSavepoint:
             for name in [name for name in record.states if tables.is_dropped(uid, name)]:
                 del record.states[name]
                 record.sizes.pop(name, None)
+                record.types.pop(name, None)
         made.inventory = tables.by_uid(made.inventory)
         # the state is written as files of another form
         made.journals = {}

@@ -13,9 +13,8 @@ import msgspec
 from scurry.checkpoint.epochs import Epoch
 from scurry.checkpoint.layout import Layout
 from scurry.checkpoint.manifest import Generation, Manifest, ManifestFile, this_writer
-from scurry.checkpoint.restore import local_path
-from scurry.checkpoint.savepoints import complete_written, draft_beside
-from scurry.common.any_paths import write_whole
+from scurry.checkpoint.savepoints import complete_written, draft_for
+from scurry.common.any_paths import path_of, write_whole
 from scurry.common.errors import ProgramError, StateError
 from scurry.common.options.execution import KEY_GROUPS
 from scurry.functions.history import Branch
@@ -148,8 +147,8 @@ class SavepointWriter:
 
     def write(self, path: str) -> str:
         """Write the savepoint to ``path``, which must not exist; returns the path."""
-        target = local_path(str(path))
-        place = draft_beside(target)
+        target = path_of(str(path))
+        place = draft_for(target)
         try:
             self._write_into(Layout(place))
             return str(complete_written(place, target))

@@ -24,7 +24,7 @@ from scurry.datastream.previews import first_job
 
 PROGRAM = """
 import sys
-from scurry.common import Time, WatermarkStrategy
+from scurry.common import Time, Types, WatermarkStrategy
 from scurry.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from scurry.datastream.state import ValueStateDescriptor
 from scurry.datastream.window import CountEvictor, TumblingEventTimeWindows
@@ -32,7 +32,7 @@ from scurry.testing import ListSink
 
 class Count(KeyedProcessFunction):
     def open(self, runtime_context):
-        self.count = runtime_context.get_state(ValueStateDescriptor("count"))
+        self.count = runtime_context.get_state(ValueStateDescriptor({state}))
     def process_element(self, value, ctx):
         yield value
 
@@ -50,7 +50,14 @@ except Exception:
     print("a program may go on when its job fails")
 print("after the job")
 """
-USUAL = {"parallelism": 1, "source": "events", "count": "count", "size": 10, "evictor": ""}
+USUAL = {
+    "parallelism": 1,
+    "source": "events",
+    "count": "count",
+    "size": 10,
+    "evictor": "",
+    "state": '"count"',
+}
 
 
 def written(path: Path, **changes: Any) -> Path:
@@ -65,7 +72,7 @@ def savepoint(place: Path, program: Path) -> Path:
     assert job is not None
     spec = job.spec
     states = {
-        "count": [StoredState(name="count", kind="ValueState")],
+        "count": [StoredState(name="count", kind="ValueState", type="INT", schema="INT")],
         "sums": [StoredState(name="windows", kind="")],
     }
     contents = CheckpointContents(
@@ -135,6 +142,29 @@ def test_the_same_program_keeps_everything_and_does_not_run(before: Path) -> Non
     }
 
 
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        ('"count", Types.INT()', ("kept", "")),
+        ('"count", Types.DOUBLE()', ("migrated", "INT -> DOUBLE")),
+        ('"count", Types.STRING()', ("refused", "INT became STRING")),
+        ('"another", Types.INT()', ("kept", "the function does not ask for it")),
+    ],
+)
+def test_types_of_states_are_compared(before: Path, state: str, expected: tuple[str, str]) -> None:
+    result = compared(before, "--json", state=state)
+    assert result.exit_code == (expected[0] == "refused"), result.output
+    found = outcomes(result)
+    assert found["count", "count"] == expected
+    if "another" in state:
+        assert found["count", "another"] == ("new", "ValueState INT")
+
+
+def test_functions_that_cannot_be_opened_here(before: Path) -> None:
+    result = compared(before, state='open("/nowhere")')
+    assert "What states count asks for is not known" in result.stdout
+
+
 def test_what_has_another_uid_is_dropped_and_new(before: Path) -> None:
     result = compared(before, "--json", count="counter", source="orders")
     assert result.exit_code == 1
@@ -142,7 +172,8 @@ def test_what_has_another_uid_is_dropped_and_new(before: Path) -> None:
     assert found["count", "count"] == ("dropped", "no operator of the program has this uid")
     assert found["events", "position"] == ("dropped", "no source of the program has this uid")
     assert found["sums", "windows"] == ("kept", "")
-    assert found["counter", ""] == found["orders", ""] == ("new", "")
+    assert found["counter", "count"][0] == "new"
+    assert found["orders", ""] == ("new", "")
 
 
 def test_it_says_how_to_start_nevertheless(before: Path) -> None:

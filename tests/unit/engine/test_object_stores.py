@@ -11,13 +11,18 @@ from scurry.common.errors import ConfigurationError
 from scurry.common.object_store import _as_known, _secrets_in
 from scurry.datastream import StreamExecutionEnvironment
 from scurry.state.runs.packs import packed, unpacked
+from scurry.testing import ListSink
 
 
-def test_micro_batches_are_refused_before_spark_starts() -> None:
+class Keeping(ListSink):
+    keeps_files = True
+
+
+def test_what_keeps_files_is_refused_before_spark_starts() -> None:
     settings = Configuration.of({"execution.checkpointing.dir": "s3://bucket/job"})
     env = StreamExecutionEnvironment.get_execution_environment(settings)
-    env.from_collection([1]).print()
-    with pytest.raises(ConfigurationError, match=r"Set execution\.engine: live"):
+    env.from_collection([1]).sink_to(Keeping()).uid("kept")
+    with pytest.raises(ConfigurationError, match=r"Keeping \(uid 'kept'\) keeps files"):
         env.execute()
 
 

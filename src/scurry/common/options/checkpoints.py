@@ -17,9 +17,8 @@ CHECKPOINT_DIRECTORY: Option[str | None] = Option(
     "execution.checkpointing.dir",
     "string",
     None,
-    "Where checkpoints are kept: a path that driver and executors share, or, with "
-    "execution.engine: live, a URL of an object store. Without it a job starts from nothing each "
-    "time.",
+    "Where checkpoints are kept: a path that driver and executors share, or a URL of an object "
+    "store. Without it a job starts from nothing each time.",
     older=("state.checkpoints.dir", "state.backend.fs.checkpointdir"),
 )
 STORE_OPTIONS: Option[None] = Option(

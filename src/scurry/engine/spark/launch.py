@@ -17,7 +17,6 @@ from scurry.common.restart_strategy import RestartStrategyConfiguration
 from scurry.engine.job import Job
 from scurry.engine.pace import pause_between_batches
 from scurry.engine.progress import Progress
-from scurry.engine.queryable.settings import QuerySettings
 from scurry.engine.restarts import restarts_of
 from scurry.engine.spark.dependencies import Dependencies, provide
 from scurry.engine.spark.runner import ClaimedCheckpoint, SparkJob
@@ -52,7 +51,7 @@ def launch(
     duration = checkpoints.LEASE_DURATION.read(configuration)
     # before Spark is started: a job that is refused should be refused at once
     savepoint = checkpoints.RECOVERY_PATH.read(configuration)
-    _refuse_what_needs_a_file_system(location, job, configuration)
+    _refuse_what_needs_a_file_system(location, job)
     store = StoreSettings.of(configuration)
     with ClaimedCheckpoint(location, job.spec.name, duration, savepoint, store) as claimed:
         session, dependencies = connect(obtain_session)
@@ -76,20 +75,11 @@ def launch(
     return running
 
 
-def _refuse_what_needs_a_file_system(
-    location: str | None, job: Job, configuration: Configuration
-) -> None:
+def _refuse_what_needs_a_file_system(location: str | None, job: Job) -> None:
     """Raise :class:`ConfigurationError` if the checkpoint is to be in an object store and the job
     has something that works with files only."""
     if location is None or not is_url(location):
         return
-    if job.spec.engine != execution.LIVE:
-        raise ConfigurationError(
-            f"The checkpoint {location!r} is in an object store, and in micro-batches Spark keeps "
-            f"a part of the checkpoint, in files of its own. Set {execution.ENGINE.key}: live, "
-            "which keeps all of a checkpoint in objects; or give a path that the driver and all "
-            "executors share."
-        )
     owners: list[tuple[str, Source | Sink]] = [(s.uid, s.source) for s in job.spec.sources]
     owners += [(each.uid, each.sink) for each in job.sinks]
     keeping = [(uid, owner) for uid, owner in owners if owner.keeps_files]
@@ -98,9 +88,4 @@ def _refuse_what_needs_a_file_system(
         raise ConfigurationError(
             f"{type(owner).__name__} (uid {uid!r}) keeps files in the checkpoint, and {location!r} "
             "is in an object store. Give a path that the driver and all executors share."
-        )
-    if QuerySettings.of(configuration) is not None:
-        raise ConfigurationError(
-            f"Queryable state needs a checkpoint that the driver and all executors have as files; "
-            f"{location!r} is in an object store. Give a path that they share, or turn it off."
         )

@@ -11,6 +11,7 @@ import gc
 import sys
 
 from scurry.checkpoint.layout import Home
+from scurry.common.any_paths import ObjectPath
 from scurry.engine.spark.dependencies import NOTHING, Dependencies
 from scurry.engine.spark.presence import Seat
 from scurry.engine.spark.script_classes import load_with_classes
@@ -54,7 +55,8 @@ class JobPayload:
 
     def seat(self, stage: int, slot: int) -> Seat:
         """The place of a slot's functions in this process; stage 0 is the ingress."""
-        return Seat(self.home.instances / self.run_id, f"{stage}-{slot}")
+        makes = isinstance(self.home.path, ObjectPath)
+        return Seat(self.home.instances / self.run_id, f"{stage}-{slot}", makes)
 
     def prepare(self) -> None:
         """Make this process ready for a task of the job. Called before each: jobs share workers."""

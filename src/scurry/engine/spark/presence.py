@@ -12,6 +12,9 @@ each other through files in the checkpoint, in a directory for each run::
 A process looks for such requests when it has nothing else to do. It removes its file when the
 instance is closed.
 
+Where the checkpoint is in an object store, the directory is one of the machine, and each machine
+has its own: who comes first makes it, and marks the runs before as over.
+
 A task may still be starting when its run ends. So a process first notes that it has an instance,
 and then looks whether the run is over; the driver first says that the run is over, and then looks
 who has one. Whichever comes first, either the process opens nothing or the driver waits for it.
@@ -25,6 +28,7 @@ import shutil
 import socket
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from scurry.common.own_directories import is_alive
@@ -32,6 +36,7 @@ from scurry.common.own_directories import is_alive
 _log = logging.getLogger("scurry.engine")
 _ENDED = "ended"
 _LEAVE = ".leave"
+_OVER = ".over"
 _LOOK_SECONDS = 0.01
 #: How long somebody who is asked to close an instance may take.
 PATIENCE_SECONDS = 30.0
@@ -44,15 +49,19 @@ class RunEnded(RuntimeError):
 class Seat:
     """The place of one instance in this process: ``place`` is a task or slot, such as ``1-0``."""
 
-    def __init__(self, directory: Path, place: str) -> None:
+    def __init__(self, directory: Path, place: str, makes: bool = False) -> None:
+        """With ``makes`` the directory of the run is made on this machine, if need be."""
         self.directory = directory
         self.place = place
+        self._makes = makes
         self._name = f"{place}@{socket.gethostname()}@{os.getpid()}"
 
     def take(self, meanwhile: Callable[[], object], patience: float = PATIENCE_SECONDS) -> None:
         """Have other processes close what they have for this place, then note that we have it;
         ``meanwhile`` is called again and again while they do. Raises :class:`RunEnded` if the run
         is over: then nothing may be opened."""
+        if self._makes:
+            _make(self.directory)
         try:
             self._ask_others(meanwhile, patience)
             (self.directory / self._name).touch()
@@ -98,10 +107,24 @@ class Seat:
         return (self.directory / _ENDED).exists() or not self.directory.exists()
 
 
-def dismiss(directory: Path, patience: float = PATIENCE_SECONDS) -> None:
-    """Have all instances of a run closed, and return once they are."""
+def _make(directory: Path) -> None:
+    """Have a directory for a run on this machine, unless the run is over."""
+    if directory.exists() or directory.with_name(f"{directory.name}{_OVER}").exists():
+        return
+    directory.mkdir(parents=True, exist_ok=True)
+    for other in directory.parent.iterdir():
+        if other != directory and other.is_dir():
+            with suppress(FileNotFoundError):
+                (other / _ENDED).touch()
+
+
+def dismiss(directory: Path, patience: float = PATIENCE_SECONDS, made: bool = False) -> None:
+    """Have all instances of a run closed, and return once they are. ``made`` says that whoever
+    comes makes the directory, which nobody must do from now on."""
     if not directory.exists():
         return
+    if made:
+        directory.with_name(f"{directory.name}{_OVER}").touch()
     (directory / _ENDED).touch()
     deadline = time.monotonic() + patience
     while (left := _present(directory)) and time.monotonic() < deadline:

@@ -31,7 +31,12 @@ from scurry.common.options.execution import LIVE
 from scurry.engine.spark.local_stores import delete_stores
 from scurry.engine.spark.payload import JobPayload
 from scurry.engine.spark.session import query_session
-from scurry.engine.spark.stored_journals import StoredStage, file_journals, slots_by_route
+from scurry.engine.spark.stored_journals import (
+    StoredStage,
+    file_journals,
+    readable_checkpoint,
+    slots_by_route,
+)
 from scurry.engine.standing import carry_over
 from scurry.runtime.rescaling import Split, deal_for, redeal
 from scurry.runtime.specs import JobSpec
@@ -110,7 +115,8 @@ def _split_stores(
     own = query_session(session, before.parallelism)
     own.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", _ENTRIES_AT_ONCE)
     slots = slots_by_route(before.parallelism)
-    stages = [StoredStage(own, str(old.spark), number, slots) for number in range(before.stages)]
+    spark = readable_checkpoint(own, old.spark)
+    stages = [StoredStage(own, spark, number, slots) for number in range(before.stages)]
     heads = {place: head for stage in stages for place, head in stage.heads.items()}
 
     def split(renumbering: Mapping[Place, Renumbering]) -> dict[Place, Gathered]:

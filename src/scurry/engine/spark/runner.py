@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 from scurry.checkpoint.claims import claim_state
 from scurry.checkpoint.directory import JobDirectory
 from scurry.checkpoint.savepoints import Wish, savepoint_path
-from scurry.common.any_paths import here
+from scurry.common.any_paths import ObjectPath
 from scurry.common.configuration import Configuration
 from scurry.common.errors import ConfigurationError, JobError, LeaseLostError, cause_to_show
 from scurry.common.job_metrics import JobMetrics
@@ -46,6 +46,7 @@ from scurry.engine.restarts import Restarts
 from scurry.engine.savepoints import Savepoints
 from scurry.engine.snapshot import take_snapshot
 from scurry.engine.spark.attempt import Attempt
+from scurry.engine.spark.batch_attempt import BatchAttempt
 from scurry.engine.spark.dependencies import NOTHING, Dependencies
 from scurry.engine.spark.failures import as_scurry_error
 from scurry.engine.spark.local_stores import delete_stores, stores_name
@@ -57,6 +58,8 @@ from scurry.engine.waits import ProgressTeller
 from scurry.runtime.specs import JobSpec
 
 _log = logging.getLogger("scurry.engine")
+#: What is not the program's, but of its run.
+_OF_THE_RUN = ("run_id", "local_root", "sys_path", "in_objects")
 
 
 class ClaimedCheckpoint:
@@ -159,6 +162,7 @@ class SparkJob:
             run_id=uuid.uuid4().hex,
             local_root=local_dir,
             sys_path=tuple(dict.fromkeys(os.path.abspath(entry) for entry in sys.path)),
+            in_objects=isinstance(self._directory.root, ObjectPath),
         )
         self._program = self._spec
         self._with_parallelism = job.with_parallelism
@@ -193,7 +197,7 @@ class SparkJob:
         try:
             self._reporting = Reporting(
                 *(
-                    here(self._directory.root),
+                    self._directory.root,
                     self.job_id,
                     lambda: self.job_metrics,
                     self._configuration,
@@ -269,7 +273,8 @@ class SparkJob:
                 "Nobody says where the savepoint is to be written: give a directory, or set "
                 f"{SAVEPOINT_DIRECTORY.key} in the configuration of the job."
             )
-        return Wish(savepoint_path(chosen, self.job_id, name))
+        store = StoreSettings.of(self._configuration)
+        return Wish(savepoint_path(chosen, self.job_id, name, store))
 
     @property
     def ended(self) -> bool:
@@ -362,9 +367,11 @@ class SparkJob:
             *(self._session, Job(spec, self._sinks), payload, self._directory),
             *(self.progress, self._pace, self._lease, self._savepoints),
         )
-        attempt: Attempt | LiveAttempt
+        attempt: Attempt | BatchAttempt | LiveAttempt
         if spec.engine == LIVE:
             attempt = LiveAttempt(*given, self._configuration, self._views)
+        elif spec.in_objects:
+            attempt = BatchAttempt(*given, self._views)
         else:
             attempt = Attempt(*given, self._views)
         try:
@@ -377,7 +384,7 @@ class SparkJob:
         """Begin again with another parallelism, as a driver would that is started with it."""
         assert self._with_parallelism is not None, "every compiled job can be compiled again"
         made = self._with_parallelism(parallelism)
-        kept = {name: getattr(self._program, name) for name in ("run_id", "local_root", "sys_path")}
+        kept = {name: getattr(self._program, name) for name in _OF_THE_RUN}
         self._program = self._spec = replace(made, **kept)
         self._claimed.claim_again()
         self._lease = self._claimed.lease

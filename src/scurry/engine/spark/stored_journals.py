@@ -13,6 +13,7 @@ import functools
 import hashlib
 import re
 import shutil
+import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -22,7 +23,9 @@ from scurry.checkpoint.at_rest import CheckpointAtRest
 from scurry.checkpoint.file_journal import FileJournal, StoredHead
 from scurry.checkpoint.layout import Home
 from scurry.checkpoint.log_files import LogFiles
+from scurry.checkpoint.takeover import take_over_spark
 from scurry.checkpoint.written_state import ONLY, written_journal
+from scurry.common.any_paths import AnyPath, names_in
 from scurry.common.errors import ConfigurationError
 from scurry.common.options.execution import LIVE
 from scurry.common.own_directories import process_directory
@@ -81,6 +84,24 @@ def _plain_path(session: SparkSession, checkpoint: str) -> str:
     with contextlib.suppress(FileExistsError):
         link.symlink_to(checkpoint)
     return str(link)
+
+
+def readable_checkpoint(session: SparkSession, place: AnyPath) -> str:
+    """A path to Spark's checkpoint in ``place`` that Spark can read. What a savepoint in an object
+    store has of it is copied to this machine."""
+    if isinstance(place, Path):
+        return str(place)
+    if not (session.sparkContext.master or "").startswith("local["):
+        raise ConfigurationError(
+            "The state of the savepoint is in Spark's own form, which executors on other machines "
+            f"cannot read in {place}. Start from it once with a local master (spark.master: "
+            "local[*]), take a savepoint of that job, and start from this one on the cluster."
+        )
+    copied = process_directory("spark-state") / uuid.uuid4().hex
+    atexit.register(shutil.rmtree, copied, ignore_errors=True)
+    commits = (int(name) for name in names_in(place / "commits") if name.isdigit())
+    take_over_spark(place, copied, max(commits, default=0))
+    return str(copied)
 
 
 @functools.cache

@@ -165,9 +165,14 @@ def run_slots_here() -> SlotWork:
 def run_ingress(payload: JobPayload, batch: int, number: int) -> Iterator[Envelope]:
     """Task ``number`` of the ingress in micro-batch ``batch``; there may be nothing for it."""
     plan = _read_plan(payload, batch, number)
-    if plan is None:
-        return
+    if plan is not None:
+        yield from run_planned(payload, plan)
+
+
+def run_planned(payload: JobPayload, plan: TaskPlan) -> Iterator[Envelope]:
+    """The task of the ingress that ``plan`` is for, in one micro-batch."""
     payload.prepare()
+    number = plan.task
     place = (payload.stores, number)
     with _running, _ingress.dropped_on_failure(place):
         task = _ingress.find(place, payload.run_id)

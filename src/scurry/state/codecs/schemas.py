@@ -60,6 +60,7 @@ class SchemaTable:
         self._known: dict[str, bytes | None] = {}
         self._pending: dict[str, bytes] = {}
         self._gone: set[str] = set()
+        self._converting: set[str] = set()
 
     def open(self, name: str, descriptor: StateDescriptor) -> RecordCodec:
         """The codec of a state, which is now open under ``name``; raises if stored data does not
@@ -86,12 +87,26 @@ class SchemaTable:
             stamped=ttl,
         )
         self._rows[name] = row
+        if descriptor.migration is not None:
+            self._converting.add(name)
         self._codecs[name] = codec
         return codec
 
     def kind_of(self, name: str) -> str:
         """What kind of state is open under ``name``, empty if none is."""
         return self._rows[name].kind if name in self._rows else ""
+
+    def type_of(self, name: str) -> tuple[Schema, int] | None:
+        """The schema of the state that is open under ``name``, and how many others came before it;
+        None if none is open."""
+        row = self._rows.get(name)
+        return None if row is None else (row.versions[-1], len(row.versions) - 1)
+
+    def declared(self) -> Iterator[tuple[str, str, Schema, bool]]:
+        """All states that are open: name, kind, schema, and whether the program can convert values
+        of other types."""
+        for name, row in self._rows.items():
+            yield name, row.kind, row.versions[-1], name in self._converting
 
     def encoded(self, name: str) -> bytes:
         """What is written down about the state that is open under ``name``, see

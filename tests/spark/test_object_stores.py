@@ -1,0 +1,119 @@
+"""Jobs in micro-batches with checkpoints in an object store, and savepoints there."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from tests.faults.s3 import BUCKET, options, s3_server, store
+from tests.spark.test_queryable_state import KEYS, check, client_of, program, until
+from tests.spark.test_recovery import EXPECTED, add_job, environment
+from tests.spark.test_savepoints import sink_in, started
+
+from scurry.checkpoint.savepoint_manifest import UNFINISHED
+from scurry.cli.main import main
+from scurry.common import Configuration
+from scurry.common.errors import StateError
+from scurry.common.object_store import ObjectStore
+from scurry.common.options.state import RUNS_ABOVE
+from scurry.testing import ListSink
+
+PLACE = f"s3://{BUCKET}"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[int]:
+    with s3_server() as port:
+        yield port
+
+
+@pytest.fixture
+def objects(server: int, monkeypatch: pytest.MonkeyPatch) -> ObjectStore:
+    """The store, which all jobs and commands reach; states lie in sorted files there."""
+    reached = {f"scurry.checkpoint.store.{name}": text for name, text in options(server).items()}
+    monkeypatch.setenv("SCURRY_CONF", json.dumps({RUNS_ABOVE.key: "1", **reached}))
+    return store(server)
+
+
+def said(*arguments: str, exit_code: int = 0) -> str:
+    """What a command prints."""
+    done = CliRunner().invoke(main, list(arguments))
+    assert done.exit_code == exit_code, done.output
+    return done.output
+
+
+def test_a_life_between_stores(tmp_path: Path, objects: ObjectStore) -> None:
+    """A job goes from S3 to a file system, back, to another parallelism and to the other engine,
+    each time by a savepoint; and the commands about savepoints work there."""
+    sink = sink_in(tmp_path / "out")
+    client = started(environment(f"{PLACE}/one", 12), sink, 3)
+    running = said("savepoint", "create", f"{PLACE}/one", f"{PLACE}/sp", "--name", "running")
+    assert running.strip() == f"{PLACE}/sp/running"
+    first = client.stop_with_savepoint(False, f"{PLACE}/sp").result(120)
+    client.get_job_execution_result().result(60)
+    assert "is whole" in said("savepoint", "verify", first)
+    assert len(json.loads(said("savepoint", "list", f"{PLACE}/sp", "--json"))) == 2
+    assert "count" in said("savepoint", "show", first)
+    counts = said("savepoint", "read", first, "count", "count", "--json").splitlines()
+    assert len(counts) == 10
+
+    here = str(tmp_path / "sp" / "copied")
+    said("savepoint", "copy", first, here)
+    assert said("savepoint", "read", here, "count", "count", "--json").splitlines() == counts
+    there = environment(tmp_path / "two", 12).from_savepoint(here)
+    client = started(there, sink, 3)
+    # this one holds state in the form in which Spark keeps it on a file system
+    second = client.stop_with_savepoint(False, f"{PLACE}/sp").result(120)
+    client.get_job_execution_result().result(60)
+    shutil.rmtree(tmp_path / "two")
+
+    back = environment(f"{PLACE}/three", 12, parallelism=3).from_savepoint(second)
+    client = started(back, sink, 3)
+    third = client.stop_with_savepoint(False, f"{PLACE}/sp").result(120)
+    client.get_job_execution_result().result(60)
+    assert 0 < len(sink.results()) < 200
+
+    live = environment(f"{PLACE}/four", 12).from_savepoint(third)
+    live.configure(Configuration.of({"execution.engine": "live", "spark.master": "local[3]"}))
+    add_job(live, sink)
+    live.execute()
+    assert Counter(map(tuple, sink.results())) == EXPECTED
+    check_looking_after(objects, first, second)
+
+
+def check_looking_after(objects: ObjectStore, first: str, second: str) -> None:
+    """Garbage is found and removed, and a damaged savepoint is refused."""
+    left = f"{BUCKET}/sp/left"
+    objects.write(f"{left}/{UNFINISHED}", b"1000")
+    objects.write(f"{left}/job.json", b"{}")
+    told = said("savepoint", "gc", f"{PLACE}/sp", "--keep", "2")
+    assert f"would remove s3://{left}: it was never finished" in told
+    assert told.count("later ones") == 2
+    assert objects.find(left)
+    said("savepoint", "gc", f"{PLACE}/sp", "--keep", "3", "--delete")
+    assert not objects.find(left)
+    said("savepoint", "drop", second)
+    assert not objects.find(second.removeprefix("s3://"))
+    key = next(key for key in objects.find(first.removeprefix("s3://")) if "/runs/" in key)
+    objects.write(key, objects.read(key)[:-1] + b"!")
+    name = key.removeprefix(f"{first.removeprefix('s3://')}/")
+    assert name in said("savepoint", "verify", first, exit_code=1)
+    with pytest.raises(StateError, match=name):
+        started(environment(f"{PLACE}/five", 12).from_savepoint(first), ListSink(), 1)
+
+
+def test_states_are_queried(tmp_path: Path, objects: ObjectStore) -> None:
+    sink, where = ListSink(), f"{PLACE}/queried"
+    job = program(where, sink, **{"scurry.queryable-state.dir": str(tmp_path)}).execute_async()
+    client = client_of(where)
+    until(lambda: client.get("counts", 3).batch >= 2)
+    for _ in range(5):
+        check(client.get("counts", 3), client.get("seen", 3))
+    job.cancel().result()
+    assert len(set(sink.values)) == len(sink.values)
+    assert {number % KEYS for number in sink.values} == set(range(KEYS))
