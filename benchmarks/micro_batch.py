@@ -1,7 +1,8 @@
 """The floor of a micro-batch: how long one takes that has next to nothing to do.
 
-Scurry's keyed count runs beside Spark's own ``groupBy(key).count()`` over the same files, 1000
-events a batch, in the same process, on the same Spark context, with as many shuffle partitions.
+Scurry's keyed count, also with files synced to disk before each commit, runs beside Spark's own
+``groupBy(key).count()`` over the same files, 1000 events a batch, in the same process, on the same
+Spark context, with as many shuffle partitions.
 Spark's query runs once with Spark's defaults and once with the very settings Scurry gives to its
 own queries. All take turns; only the last round counts, when the JVM has compiled what it will.
 
@@ -18,6 +19,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -60,7 +62,7 @@ class Contender:
     note: str
 
 
-def scurry(session: SparkSession, data: Path, work: Path) -> Run:
+def scurry(session: SparkSession, data: Path, work: Path, synced: bool = False) -> Run:
     """Scurry's keyed count, one stage; ``session`` is active, so it takes that one."""
     marks: list[float] = []
     written = 0
@@ -76,6 +78,7 @@ def scurry(session: SparkSession, data: Path, work: Path) -> Run:
     settings.set_string("scurry.batch.max-records", str(EVENTS))
     settings.set_string("execution.checkpointing.dir", str(work / "checkpoint"))
     settings.set_string("scurry.state.local-dir", str(work / "local"))
+    settings.set_boolean("scurry.checkpoint.sync", synced)
     env.on_progress(on_progress)
     events = env.from_source(ParquetSource(data, element=tuple), None, "events")
     events.key_by(lambda event: event[0]).process(Count()).sink_to(SummingSink())
@@ -121,6 +124,7 @@ def _aggregate(session: SparkSession, data: Path, work: Path) -> Run:
 
 CONTENDERS = (
     Contender("scurry", scurry, "from one progress callback to the next"),
+    Contender("scurry_synced", partial(scurry, synced=True), "synced to disk before each commit"),
     Contender("spark_native", native, "from trigger to trigger; the settings of Scurry's queries"),
     Contender(
         "spark_native_defaults", native_defaults, "from trigger to trigger; Spark's defaults"

@@ -63,6 +63,12 @@ class Life:
             *(str(self.root), self._location, store, self.engine),
         )
 
+    def started(self) -> Driver:
+        """A driver that has begun to work."""
+        driver = self.start()
+        self.reach(driver, lambda: driver.batch >= 0)
+        return driver
+
     def reach(self, driver: Driver, condition: Callable[[], bool]) -> None:
         """Wait until the job has got so far."""
         if not driver.wait_until(condition):
@@ -72,11 +78,14 @@ class Life:
     def kill_after(self, checkpoints: int, pause: float = 0.0) -> None:
         """Start a driver, and kill it when it has made so many checkpoints, ``pause`` seconds
         later."""
-        driver = self.start()
-        self.reach(driver, lambda: driver.batch >= 0)
+        driver = self.started()
         first = driver.batch
         self.reach(driver, lambda: driver.batch >= first + checkpoints)
         time.sleep(pause)
+        self.kill(driver)
+
+    def kill(self, driver: Driver) -> None:
+        """Kill a driver."""
         os.killpg(driver.process.pid, signal.SIGKILL)
         driver.end()
         self.kills += 1

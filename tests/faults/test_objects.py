@@ -21,6 +21,7 @@ from tests.faults.standalone import environment, standalone_cluster
 from scurry.checkpoint.directory import JobDirectory
 from scurry.common.errors import LeaseHeldError, LeaseLostError
 from scurry.common.object_store import ObjectStore, StoreSettings
+from scurry.common.options.execution import LIVE, MICRO_BATCH
 from scurry.testing.kafka import REQUIRE, ServerMissing
 
 #: Two stages of two slots: an entry of a journal each, and what they write of large tables; lists,
@@ -75,15 +76,19 @@ def test_one_driver_at_a_time_has_the_lease(server: int) -> None:
 
 @pytest.mark.spark
 def test_killed_drivers_lose_and_repeat_nothing(tmp_path: Path, proxy: Proxy, server: int) -> None:
+    """The drivers are of both engines, each of which goes on with what the other has left."""
     life = Life(tmp_path, f"s3://{BUCKET}/jobs/one", s3.options(proxy.port))
-    life.kill_after(3)
+    for life.engine in (MICRO_BATCH, LIVE, MICRO_BATCH):
+        life.kill_after(2)
     assert proxy.disturbed
     proxy.one_in = 0
-    driver = life.start()
-    life.reach(driver, lambda: driver.batch >= 0)
-    requests = _requests_per_checkpoint(life, driver, proxy)
-    assert 0 < requests <= _MOST_REQUESTS
-    assert _requests_when_idle(life, driver, proxy) == 0
+    for life.engine in (MICRO_BATCH, LIVE):
+        driver = life.started()
+        requests = _requests_per_checkpoint(life, driver, proxy)
+        assert 0 < requests <= _MOST_REQUESTS
+        assert _requests_when_idle(life, driver, proxy) == 0
+        if life.engine == MICRO_BATCH:
+            life.kill(driver)
     life.finish(driver)
     found = life.outcome(StoreSettings(s3.options(server)))
     assert (found.lost, found.duplicated) == (0, 0)
@@ -146,12 +151,12 @@ def test_a_cluster_with_nothing_in_common_but_the_store(tmp_path: Path, server: 
             check=False,
             timeout=200,
         )
-    [line] = [each for each in done.stdout.splitlines() if each.startswith("RESULT")] or [
-        pytest.fail(done.stderr[-3000:])
-    ]
-    rows = json.loads(line.removeprefix("RESULT"))
-    assert sorted((key, count) for key, count, _ in rows) == [
-        (key, count) for key in range(10) for count in range(1, 5)
-    ]
-    assert {place for _, _, place in rows} == {str(tmp_path / each / "tmp") for each in "01"}
+    told = [each.partition(" ") for each in done.stdout.splitlines() if each.startswith("RESULT")]
+    assert len(told) == 2, done.stderr[-3000:]
+    for engine, _, line in told:
+        rows = json.loads(line)
+        assert sorted((key, count) for key, count, _ in rows) == [
+            (key, count) for key in range(10) for count in range(1, 5)
+        ], engine
+        assert {place for _, _, place in rows} == {str(tmp_path / each / "tmp") for each in "01"}
     assert store(server).find(f"{BUCKET}/jobs/cluster")

@@ -53,6 +53,7 @@ from scurry.common.any_paths import (
     remove_tree,
     write_whole,
 )
+from scurry.common.disks import sync_file_system
 from scurry.common.errors import ConfigurationError, StateError, cause_to_show
 from scurry.common.new_files import NumberedDirectory
 from scurry.common.object_store import StoreSettings
@@ -74,6 +75,8 @@ class JobDirectory:
         self.layout = Layout(path_of(location, store))
         #: how the object store of a URL is reached
         self.store = store
+        #: whether files are synced to disk before a commit counts
+        self.synced = False
         #: the epoch of the lease under which this process writes, 0 without one
         self._driver = 0
         #: the driver whose files are taken over, and its last plan when they were
@@ -223,6 +226,11 @@ class JobDirectory:
             committed = committed if last is None else min(last, committed)
         take_over(self.home_of(before), self.home_of(now), before.first, committed)
         self.manifest.generations[at] = now
+
+    def sync(self) -> None:
+        """Have all that was written so far on the disk, if that is wanted."""
+        if self.synced and isinstance(self.root, Path):
+            sync_file_system(self.root)
 
     def outrun(self) -> bool:
         """Whether the previous driver has planned micro-batches, and perhaps committed them to

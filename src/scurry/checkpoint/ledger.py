@@ -77,6 +77,10 @@ class Ledger(Protocol):
     def drop_promises(self, batch: int) -> None:
         """Sinks have committed what they prepared in micro-batch ``batch``."""
 
+    def sync(self) -> None:
+        """Have all that was written so far, by whomever, survive a loss of power, if that is
+        wanted of this ledger."""
+
     def outrun(self) -> bool:
         """Whether the previous driver has planned micro-batches, and perhaps committed them to
         sinks, after this driver took over its files. Called when the sinks have stopped accepting

@@ -176,6 +176,8 @@ class CommitProtocol:
             self._views.offer(batch, self.planner.now, received.feeds, told)
         fault_point("before-sinks")
         self._pledge(batch, received.messages)
+        # sinks may hear of it only when its plan, and what precedes it, cannot be lost
+        self._ledger.sync()
         self._commit_sinks(batch, received.messages)
         self.planner.take_wishes(received.reports)
         self.planner.take_inventory(received.reports)
@@ -243,6 +245,7 @@ class CommitProtocol:
         """The engine has committed the last finished micro-batch, and no other one is planned."""
         # a source may delete what is behind its position: not what another driver reads again
         self._lease.check()
+        self._ledger.sync()
         self.planner.committed()
         if self._views is not None:
             self._views.commit()

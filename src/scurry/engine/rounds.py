@@ -173,7 +173,9 @@ class RoundProtocol(CommitProtocol):
         if prepared:
             self._ledger.write_promises(batch, prepared)
         fault_point("before-epoch")
+        self._ledger.sync()
         self._write_epoch(epoch)
+        self._ledger.sync()
         if self._views is not None:
             self._views.commit()
         messages = {uid: [pickle.loads(each) for each in held] for uid, held in prepared.items()}

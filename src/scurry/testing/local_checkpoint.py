@@ -109,6 +109,9 @@ class MemoryCheckpoint:
         self._durable = _copies(before._durable)
         self.roll_back()
 
+    def sync(self) -> None:
+        pass
+
     def outrun(self) -> bool:
         return self._before is not None and self._before._last_plan > self._cut
 

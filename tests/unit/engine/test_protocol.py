@@ -130,14 +130,22 @@ def test_the_order_of_the_steps(monkeypatch: pytest.MonkeyPatch) -> None:
         job.step(4)
         log.clear()
         monkeypatch.setattr(protocol, "fault_point", log.append)
-        for name in ("write_plan", "write_epoch", "commit"):
+        for name in ("write_plan", "sync", "write_epoch", "commit"):
             recording(job.checkpoint, name, log, monkeypatch)
         job.step(4)
     assert log == [
         *("write_plan", "planned"),
-        *("before-sinks", "first 1", "between-sinks", "second 1", "between-sinks", "after-sinks"),
+        *(
+            "before-sinks",
+            "sync",
+            "first 1",
+            "between-sinks",
+            "second 1",
+            "between-sinks",
+            "after-sinks",
+        ),
         *("write_epoch", "after-epoch", "observed 4"),
-        *("commit", "told 8"),
+        *("commit", "sync", "told 8"),
     ]
 
 

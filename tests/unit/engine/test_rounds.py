@@ -52,6 +52,37 @@ def test_rounds_give_what_micro_batches_give() -> None:
     assert sorted(sink.values) == EXPECTED
 
 
+class Telling(ListSink):
+    """Tells when it commits."""
+
+    def __init__(self, told: list[str]) -> None:
+        super().__init__()
+        self.told = told
+
+    def __reduce__(self) -> Any:
+        return Telling, ([],)
+
+    def commit(self, batch_id: int, messages: list[Any]) -> None:
+        self.told.append("commit")
+
+
+def test_sinks_commit_when_the_epoch_survives_a_loss_of_power(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[str] = []
+    with LocalRounds(compiled(Telling(told)), rounds=2) as job:
+        for name in ("write_promises", "sync", "write_epoch"):
+            method = getattr(job.checkpoint, name)
+
+            def call(*arguments: Any, name: str = name, method: Any = method) -> None:
+                told.append(name)
+                method(*arguments)
+
+            monkeypatch.setattr(job.checkpoint, name, call)
+        job.step(4)
+    assert told == ["write_promises", "sync", "write_epoch", "sync", "commit"]
+
+
 class Failing(ListSink):
     """Fails once, before or after it has committed a micro-batch."""
 

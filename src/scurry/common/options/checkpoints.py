@@ -21,6 +21,14 @@ CHECKPOINT_DIRECTORY: Option[str | None] = Option(
     "store. Without it a job starts from nothing each time.",
     older=("state.checkpoints.dir", "state.backend.fs.checkpointdir"),
 )
+SYNC: Option[bool] = Option(
+    "scurry.checkpoint.sync",
+    "boolean",
+    False,
+    "Whether files are synced to disk before a commit counts, so that a checkpoint on a local disk "
+    "survives a loss of power. Each micro-batch then waits for the disk twice. Without effect in "
+    "an object store, which promises that by itself.",
+)
 STORE_OPTIONS: Option[None] = Option(
     "scurry.checkpoint.store",
     "map",

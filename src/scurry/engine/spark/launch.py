@@ -54,6 +54,7 @@ def launch(
     _refuse_what_needs_a_file_system(location, job)
     store = StoreSettings.of(configuration)
     with ClaimedCheckpoint(location, job.spec.name, duration, savepoint, store) as claimed:
+        claimed.directory.synced = checkpoints.SYNC.read(configuration)
         session, dependencies = connect(obtain_session)
         running = SparkJob(
             session,
