@@ -130,8 +130,9 @@ def test_hdfs(tmp_path: Path) -> None:
         assert not store.create(f"{address}/a/b", b"somebody else's")
         store.write(f"{address}/a/b", b"other")
         assert store.find(f"{address}/a") == {f"{address}/a/b": 5}
-        life = Life(tmp_path, f"webhdfs://{address}/jobs/one", hdfs_options())
+        life = Life(tmp_path, f"webhdfs://{address}/jobs/one", hdfs_options(), MICRO_BATCH)
         life.kill_after(3)
+        life.engine = LIVE
         life.finish(life.start())
         found = life.outcome(StoreSettings(hdfs_options()))
         assert (found.lost, found.duplicated) == (0, 0)

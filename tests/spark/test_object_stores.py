@@ -18,7 +18,7 @@ from tests.spark.test_savepoints import sink_in, started
 from scurry.checkpoint.savepoint_manifest import UNFINISHED
 from scurry.cli.main import main
 from scurry.common import Configuration
-from scurry.common.errors import StateError
+from scurry.common.errors import FunctionError, StateError
 from scurry.common.object_store import ObjectStore
 from scurry.common.options.state import RUNS_ABOVE
 from scurry.testing import ListSink
@@ -73,7 +73,8 @@ def test_a_life_between_stores(tmp_path: Path, objects: ObjectStore) -> None:
     shutil.rmtree(tmp_path / "two")
 
     back = environment(f"{PLACE}/three", 12, parallelism=3).from_savepoint(second)
-    client = started(back, sink, 3)
+    client = started(back, sink, 2)
+    assert "parallelism 2" in client.rescale(2).result(120)
     third = client.stop_with_savepoint(False, f"{PLACE}/sp").result(120)
     client.get_job_execution_result().result(60)
     assert 0 < len(sink.results()) < 200
@@ -105,6 +106,15 @@ def check_looking_after(objects: ObjectStore, first: str, second: str) -> None:
     assert name in said("savepoint", "verify", first, exit_code=1)
     with pytest.raises(StateError, match=name):
         started(environment(f"{PLACE}/five", 12).from_savepoint(first), ListSink(), 1)
+
+
+def test_what_fails_is_named(objects: ObjectStore) -> None:
+    env = environment(f"{PLACE}/failing", 12)
+    numbers = env.from_collection([3, 2, 1, 0]).map(lambda n: 6 // n).name("divide")
+    numbers.key_by(lambda n: n).reduce(max).sink_to(ListSink())
+    with pytest.raises(FunctionError, match="divide") as caught:
+        env.execute()
+    assert "ZeroDivisionError" in caught.value.exception
 
 
 def test_states_are_queried(tmp_path: Path, objects: ObjectStore) -> None:
