@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 from collections import Counter
 from collections.abc import Iterator
@@ -109,8 +110,10 @@ def check_looking_after(objects: ObjectStore, first: str, second: str) -> None:
 
 
 def test_what_fails_is_named(objects: ObjectStore) -> None:
-    env = environment(f"{PLACE}/failing", 12)
-    numbers = env.from_collection([3, 2, 1, 0]).map(lambda n: 6 // n).name("divide")
+    """In a program that is large."""
+    env, ballast = environment(f"{PLACE}/failing", 12), random.Random(1).randbytes(3_000_000)
+    numbers = env.from_collection(list(range(50, -1, -1)))
+    numbers = numbers.map(lambda n: len(ballast) // n).name("divide")
     numbers.key_by(lambda n: n).reduce(max).sink_to(ListSink())
     with pytest.raises(FunctionError, match="divide") as caught:
         env.execute()

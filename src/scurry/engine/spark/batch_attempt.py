@@ -38,6 +38,9 @@ from scurry.runtime.ingress import TaskPlan
 
 #: How often idle sources are asked for news.
 _IDLE_SECONDS = 0.01
+#: PySpark makes a broadcast variable of a program of more than a megabyte, and tells each worker
+#: once; but tasks are executed by the processes of slots, and each micro-batch would leave a file.
+_WHOLE_PROGRAMS = ("spark.broadcast.UDFCompressionThreshold", str(1 << 40))
 #: How long a job that is asked to stop may take to finish its micro-batch.
 _PATIENCE_SECONDS = 60.0
 
@@ -104,6 +107,8 @@ class BatchAttempt:
         shutil.rmtree(self._payload.home.instances, ignore_errors=True)
         self._instances.mkdir(parents=True)
         pause = 0.0 if trigger is None else int(trigger.split()[0]) / 1000
+        conf: Any = self._context._jsc.sc().conf()
+        conf.set(*_WHOLE_PROGRAMS)
         watcher = threading.Thread(target=self._cancel, args=(stopping,), daemon=True)
         watcher.start()
         try:
