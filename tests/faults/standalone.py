@@ -29,6 +29,7 @@ def environment(place: Path) -> dict[str, str]:
         "HOME": str(place / "home"),
         "SPARK_LOCAL_DIRS": str(place / "tmp"),
         "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
         "SPARK_DAEMON_MEMORY": "256m",
         "PYTHONPATH": os.pathsep.join([str(REPOSITORY / "src"), str(REPOSITORY)]),
     }

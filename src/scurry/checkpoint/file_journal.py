@@ -40,16 +40,23 @@ def place_name(stage: int, slot: int) -> str:
 
 class FileJournal(Journal):
     """A slot's journal: entries in the directory ``place``, runs in ``runs``. What ``token`` is,
-    the module says; ``stored`` is what the last epoch knows of the journal, None if nothing."""
+    the module says; ``stored`` is what the last epoch knows of the journal, None if nothing;
+    ``before`` is what this process knew of it when it had to do with it last."""
 
     def __init__(
-        self, place: AnyPath, runs: AnyPath, token: str, stored: StoredHead | None
+        self,
+        place: AnyPath,
+        runs: AnyPath,
+        token: str,
+        stored: StoredHead | None,
+        before: StoredHead | None = None,
     ) -> None:
         self._place = place
         self._runs = runs
         self._token = token
         self._head = None if stored is None else stored.head
         self._tokens = [] if stored is None else [(first, name) for first, name in stored.tokens]
+        self._before = before
         self._made = False
         #: entries that there are files of, None before anybody has looked
         self._names: dict[str, int] | None = None
@@ -86,8 +93,7 @@ class FileJournal(Journal):
             self._names[path.name] = seq
 
     def read(self, seq: int) -> bytes:
-        token = next((name for first, name in reversed(self._tokens) if first <= seq), "")
-        path = self._path(seq, token)
+        path = self._path(seq, _token_at(self._tokens, seq))
         try:
             content = path.read_bytes()
             blob = content[_CHECKSUM:]
@@ -99,6 +105,17 @@ class FileJournal(Journal):
                 f"{path} cannot be read ({failure}). Put the file back. {WAYS_OUT}"
             ) from failure
         return blob
+
+    def extends(self, known: Head) -> bool:
+        """Whether the tokens of all entries that both heads have are the same."""
+        before, head = self._before, self.head()
+        if before is None or head is None or head.first >= known.next:
+            return False
+        if decode_head(before.head).lineage != known.lineage:
+            return False
+        changes = {first for first, _ in (*before.tokens, *self._tokens)}
+        places = {head.first, *(at for at in changes if head.first < at < known.next)}
+        return all(_token_at(before.tokens, at) == _token_at(self._tokens, at) for at in places)
 
     def remove(self, seq: int) -> None:
         # the epoch before this one may still need it; see drop_before
@@ -115,6 +132,10 @@ class FileJournal(Journal):
 
     def _path(self, seq: int, token: str) -> AnyPath:
         return self._place / f"{seq:012d}-{token}"
+
+
+def _token_at(tokens: list[tuple[int, str]], seq: int) -> str:
+    return next((name for first, name in reversed(tokens) if first <= seq), "")
 
 
 def entries_in(place: AnyPath) -> dict[str, int]:

@@ -129,6 +129,11 @@ class Journal(ABC):
     def read(self, seq: int) -> bytes:
         """An entry stored earlier."""
 
+    def extends(self, known: Head) -> bool:
+        """Whether all entries that were alive under the head ``known`` of this process, and are
+        now, are the same ones. False if that cannot be told."""
+        return False
+
     @abstractmethod
     def remove(self, seq: int) -> None:
         """Forget an entry."""

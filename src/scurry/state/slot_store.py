@@ -126,6 +126,8 @@ class SlotStore:
         self._parts_known = 0
         self._tables_of: dict[str, list[Told]] = {}
         self._head: Head | None = None
+        #: the head of what the local store holds, as far as this process knows
+        self._last: Head | None = None
         self._held: bytes | None = None
         self._settled = True
         #: journal entries before this number have been removed, files included
@@ -195,8 +197,10 @@ class SlotStore:
         self.local.check()
         self.local.begin()
         if self.local.lineage() != expected:
-            self._rebuild(journal)
+            if not self._catch_up(journal):
+                self._rebuild(journal)
             self.local.begin()
+        self._last = self._head
         self._base = expected
         self._gone = set()
         if not self._settled or self._held != expected:
@@ -260,6 +264,26 @@ class SlotStore:
         yield from self._parts.values()
         yield self.schemas
 
+    def _catch_up(self, journal: Journal) -> bool:
+        """Read the entries that were written elsewhere since this store was here last; False if
+        that is not enough, or if it cannot be told."""
+        known, head = self._last, self._head
+        if known is None or head is None or self.local.lineage() != known.lineage:
+            return False
+        same_tables = known.runs.keys() == head.runs.keys() and known.bulky == head.bulky
+        dropped = any(known.gone.get(name) != seq for name, seq in head.gone.items())
+        if not same_tables or dropped or not journal.extends(known):
+            return False
+        base = known.lineage
+        for seq in range(known.next, head.next):
+            step = b"catching up%d" % seq
+            groups = [g for g in unpack_groups(journal.read(seq)) if head.counts(seq, g[0])]
+            # tables in runs are not in the log
+            self.local.apply(Commit(base, step, groups))
+            base = step
+        self.local.apply(Commit(base, head.lineage))
+        return True
+
     def _rebuild(self, journal: Journal) -> None:
         self.local.reset()
         if self._head is None:
@@ -322,6 +346,7 @@ class SlotStore:
             # for one without state. So the log of a slot that has runs gets an entry, an empty one.
             written += _append(journal, head, pack([]))
         journal.put_head(head)
+        self._last = head if trusted else None
         self._finish(head.lineage if trusted else b"")
         fault_point("after-journal")
         return written

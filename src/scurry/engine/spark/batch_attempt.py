@@ -27,7 +27,7 @@ from scurry.engine.pace import Pace
 from scurry.engine.progress import Progress
 from scurry.engine.queryable.keeper import ViewKeeper
 from scurry.engine.savepoints import Savepoints
-from scurry.engine.spark.batch_tasks import IngressTasks, StageTasks, heads_in
+from scurry.engine.spark.batch_tasks import IngressTasks, StageTasks, heads_in, own_partition
 from scurry.engine.spark.payload import JobPayload
 from scurry.engine.spark.presence import dismiss
 from scurry.engine.spark.slot_process import RUN_PROPERTY
@@ -158,7 +158,7 @@ class BatchAttempt:
         made = made.mapPartitions(IngressTasks(payload, slots))
         for stage in range(1, len(self._spec.stages) + 1):
             heads = self._heads_of(stage)
-            made = made.partitionBy(slots, _own_partition)
+            made = made.partitionBy(slots, own_partition)
             work = StageTasks(payload, stage, slots, heads)
             made = made.mapPartitionsWithIndex(work)
         return made
@@ -176,7 +176,3 @@ class BatchAttempt:
         if not self._over.wait(_PATIENCE_SECONDS):
             with suppress(Exception):
                 self._context.cancelJobGroup(self._group)
-
-
-def _own_partition(slot: int) -> int:
-    return slot

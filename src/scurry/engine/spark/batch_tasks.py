@@ -79,12 +79,18 @@ def _go_on(
     if left is not None and left[0] == payload.run_id and left[1].stored == stored:
         return left[1]
     home, token = payload.home, uuid.uuid4().hex[:12]
-    return FileJournal(home.log(stage, slot), home.runs(stage, slot), token, stored)
+    before = None if left is None else left[1].stored
+    return FileJournal(home.log(stage, slot), home.runs(stage, slot), token, stored, before)
 
 
 def _moved(envelopes: Iterable[Envelope], slots: int) -> Iterator[Moved]:
     for envelope in envelopes:
         yield envelope.slot % slots, tuple(envelope)
+
+
+def own_partition(slot: int) -> int:
+    """The partition of Spark's in which a slot is."""
+    return slot
 
 
 def heads_in(envelopes: Iterable[Envelope]) -> dict[str, StoredHead]:
