@@ -17,7 +17,7 @@ from tests.faults.process import REPOSITORY
 from scurry.testing.servers import free_port
 
 _DEPLOY = "org.apache.spark.deploy"
-_START_SECONDS = 60.0
+_START_SECONDS = 120.0
 
 
 def environment(place: Path) -> dict[str, str]:
