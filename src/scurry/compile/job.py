@@ -122,6 +122,7 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
         main, side = wires.get(node, {}).get(None, ()), _side(wires.get(node, {}))
         make = chosen[node].make
         if isinstance(node, Source):
+            node.source.take_engine(settings.engine)
             sources.append(_source_spec(node, uids[node], layout, tuple(main), side))
         elif make is not None:
             operators[uids[node]] = OperatorSpec(
