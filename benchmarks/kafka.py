@@ -1,8 +1,8 @@
 """Kafka -> keyed count -> Kafka: events/s of a full topic, and latency at a steady rate.
 
 A broker on this machine, four partitions. First the input topic is full and each contender works
-it off, in micro-batches of as many records; what counts is the time between the first and the last
-record that a consumer of committed records finds in the output. Then events are written at a steady
+it off, in micro-batches as large as they are by default; what counts is the time between the first
+and the last record that is committed in the output. Then events are written at a steady
 rate, and an event's latency is the time from writing it to receiving its result with such a
 consumer. Every contender runs in a process of its own, beside broker, feeder and consumer.
 """
@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any
 
 import click
-from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import NewTopic
+from confluent_kafka import Consumer, IsolationLevel, Producer, TopicPartition
+from confluent_kafka.admin import NewTopic, OffsetSpec
 from rich.console import Console
 
 from benchmarks import _results
@@ -62,6 +62,10 @@ class Contender:
     note: str = ""
     #: slow ones get fewer events
     most_events: int = 1 << 40
+    #: key=value of the engine
+    options: tuple[str, ...] = ()
+    #: records per micro-batch, where the default is all there are
+    per_batch: int = 0
 
     @property
     def interpreter(self) -> str | None:
@@ -75,15 +79,39 @@ class Contender:
 
 
 CONTENDERS = (
-    Contender("scurry", "kafka_scurry", "EXACTLY_ONCE", note="exactly once"),
-    Contender("scurry_at_least_once", "kafka_scurry", "AT_LEAST_ONCE", note="at least once"),
+    Contender("scurry", "kafka_scurry", "EXACTLY_ONCE", note="micro-batches, exactly once"),
+    Contender(
+        "scurry_at_least_once", "kafka_scurry", "AT_LEAST_ONCE", note="micro-batches, at least once"
+    ),
+    Contender(
+        "scurry_live",
+        "kafka_scurry",
+        "EXACTLY_ONCE",
+        note="live, a checkpoint every second, exactly once",
+        options=("execution.engine=live",),
+    ),
+    Contender(
+        "scurry_live_50_ms",
+        "kafka_scurry",
+        "EXACTLY_ONCE",
+        note="live, a checkpoint every 50 ms, exactly once",
+        options=("execution.engine=live", "execution.checkpointing.interval=50 ms"),
+    ),
+    Contender(
+        "scurry_live_at_least_once",
+        "kafka_scurry",
+        "AT_LEAST_ONCE",
+        note="live, a checkpoint every second, at least once",
+        options=("execution.engine=live",),
+    ),
     Contender(
         "pyspark_jvm_connector",
         "kafka_pyspark",
         "AT_LEAST_ONCE",
         connector_jars,
         note="Spark's own connector, transformWithState per key, at least once",
-        most_events=400_000,
+        most_events=200_000,
+        per_batch=50_000,
     ),
     Contender(
         "pyflink",
@@ -92,7 +120,7 @@ CONTENDERS = (
         flink_connector_jars,
         "SCURRY_PYFLINK_PYTHON",
         "thread mode, RocksDB, a checkpoint every second, exactly once",
-        most_events=200_000,
+        most_events=100_000,
     ),
     Contender(
         "pyflink_at_least_once",
@@ -101,7 +129,7 @@ CONTENDERS = (
         flink_connector_jars,
         "SCURRY_PYFLINK_PYTHON",
         "the same, at least once: results do not wait for checkpoints",
-        most_events=200_000,
+        most_events=100_000,
     ),
 )
 
@@ -137,6 +165,7 @@ class Bench:
         command += ["--servers", self.servers, "--input", source, "--output", sink]
         command += ["--work", str(work), "--jars", contender.found_jars()]
         command += ["--guarantee", contender.guarantee, *more]
+        command += [part for option in contender.options for part in ("--option", option)]
         path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
         with log.open("w") as errors:
             process = subprocess.Popen(
@@ -171,32 +200,58 @@ class Bench:
         return consumer
 
     def throughput(self, contender: Contender, events: int, per_batch: int) -> float:
-        """Events/s of a full topic, from the first result to the last."""
+        """Events/s of a full topic, from the first results to the last."""
         source, sink = self.topic(), self.topic()
         self._fill(source, events)
-        seen, first, last = 0, 0.0, 0.0
+        per_batch = per_batch or contender.per_batch
+        limit = ("--records-per-batch", str(per_batch)) if per_batch else ()
         began = time.monotonic()
-        with self.running(
-            contender, source, sink, "--bounded", "--records-per-batch", str(per_batch)
-        ) as process:
-            consumer = self.consumer(sink)
-            deadline = time.monotonic() + _PATIENCE_SECONDS
-            early = 0
-            while seen < events:
-                found = [m for m in consumer.consume(10_000, 0.1) if m.error() is None]
-                now = time.monotonic()
-                if found and not seen:
-                    first = now
-                if now <= first + 0.2:
-                    # the first micro-batch: what it holds took a start-up, which is not measured
-                    early = seen + len(found)
-                seen += len(found)
-                last = now
-                if now > deadline or (process.poll() is not None and not found):
-                    raise ContenderFailed(f"it stopped after {seen} of {events} events")
-            consumer.close()
-        self.first_result_s = first - began
-        return (events - early) / max(last - first, 1e-9)
+        with self.running(contender, source, sink, "--bounded", *limit) as process:
+            first, last = self._watch(process, sink)
+            found = self._count(sink)
+            if found != events:
+                raise ContenderFailed(f"it stopped after {found} of {events} events")
+        self.first_result_s = first[0] - began
+        # what is there at first took a start-up, which is not measured
+        return (last[1] - first[1]) / max(last[0] - first[0], 1e-9)
+
+    def _watch(self, process: Any, topic: str) -> tuple[tuple[float, int], tuple[float, int]]:
+        """When there were the first committed records in a topic, and when the last, until a
+        process has ended, each with the number of records at the time. The broker is only asked
+        where the topic ends: reading it would take a part of the two cores."""
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        seen: list[tuple[float, int]] = []
+        ended = False
+        while not ended:
+            time.sleep(0.02)
+            ended = process.poll() is not None
+            now, size = time.monotonic(), self._ends(topic)
+            if size > (seen[-1][1] if seen else 0):
+                seen.append((now, size))
+            if now > deadline:
+                raise ContenderFailed(f"it took longer than {_PATIENCE_SECONDS:.0f} s")
+        if not seen:
+            raise ContenderFailed("it has written nothing")
+        if seen[-1][0] <= seen[0][0] + 0.2:
+            raise ContenderFailed("all was there at once: give it more --events")
+        # the transactions of a micro-batch are committed one after the other
+        return max(each for each in seen if each[0] <= seen[0][0] + 0.2), seen[-1]
+
+    def _ends(self, topic: str) -> int:
+        """How far the partitions of a topic reach, for readers of what is committed."""
+        places = {TopicPartition(topic, at): OffsetSpec.latest() for at in range(_PARTITIONS)}
+        ends = self._admin.list_offsets(places, isolation_level=IsolationLevel.READ_COMMITTED)
+        return sum(each.result().offset for each in ends.values())
+
+    def _count(self, topic: str) -> int:
+        """How many committed records a topic has."""
+        consumer = self.consumer(topic)
+        found, quiet = 0, 0
+        while quiet < 3:
+            messages = [m for m in consumer.consume(100_000, 0.5) if m.error() is None]
+            found, quiet = found + len(messages), 0 if messages else quiet + 1
+        consumer.close()
+        return found
 
     def _fill(self, topic: str, events: int) -> None:
         producer = Producer({"bootstrap.servers": self.servers, "linger.ms": 20})
@@ -258,8 +313,8 @@ class Bench:
 
 
 @click.command(help=__doc__.splitlines()[0])
-@click.option("--events", default=1_000_000, show_default=True, help="events in the full topic")
-@click.option("--per-batch", default=100_000, show_default=True, help="records per micro-batch")
+@click.option("--events", default=3_000_000, show_default=True, help="events in the full topic")
+@click.option("--per-batch", default=0, help="records per micro-batch; 0 for the default")
 @click.option("--rate", default=5000, show_default=True, help="events/s for the latency")
 @click.option("--warm-up", default=15.0, show_default=True, help="seconds before it is measured")
 @click.option("--seconds", default=30.0, show_default=True, help="seconds it is measured for")
@@ -272,6 +327,7 @@ def main(
     absent: dict[str, str] = {}
     results: list[Result] = []
     command = f"python -m benchmarks.{NAME} --events {events} --rate {rate}"
+    order = [contender.name for contender in CONTENDERS]
     with private_broker() as broker:
         bench = Bench(broker)
         for contender in CONTENDERS:
@@ -309,7 +365,7 @@ def main(
                 note=note,
             )
             results.append(_results.stamp(result, command))
-    order = [contender.name for contender in CONTENDERS]
+            _results.save(NAME, results, order, partial=True)
     known = _results.save(NAME, results, order, partial=bool(only))
     _results.show(f"Kafka -> keyed count -> Kafka, {_results.machine()}", known, absent)
 

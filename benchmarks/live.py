@@ -26,8 +26,10 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks import _results
+from benchmarks._harness import ContenderFailed
 from benchmarks._memory import JVM, WORKERS, MemoryWatch
 from benchmarks._results import OUT, ROOT, Result
+from scurry.testing.servers import free_port
 
 NAME = "live"
 _SLOTS = 2
@@ -47,6 +49,7 @@ class Contender:
     interpreter_variable: str = ""
     #: what it cannot keep up with is not asked of it
     most_rate: float = float("inf")
+    shapes: tuple[str, ...] = ("one", "two", "windows")
 
     @property
     def interpreter(self) -> str | None:
@@ -79,6 +82,33 @@ CONTENDERS = (
         interpreter_variable="SCURRY_PYFLINK_PYTHON",
         most_rate=20_000,
     ),
+    Contender(
+        "flink_sql",
+        "live_flink_sql",
+        ("execution.buffer-timeout.interval=100 ms",),
+        "Flink SQL, RocksDB, buffers of 100 ms, as by default",
+        start_s=40.0,
+        interpreter_variable="SCURRY_PYFLINK_PYTHON",
+        most_rate=20_000,
+        shapes=("one", "two"),
+    ),
+    Contender(
+        "flink_sql_1_ms",
+        "live_flink_sql",
+        note="Flink SQL, RocksDB, buffers of 1 ms",
+        start_s=40.0,
+        interpreter_variable="SCURRY_PYFLINK_PYTHON",
+        most_rate=20_000,
+        shapes=("one", "two"),
+    ),
+    Contender(
+        "bytewax",
+        "live_bytewax",
+        note="two processes, recovery with epochs of a second",
+        start_s=8.0,
+        interpreter_variable="SCURRY_BYTEWAX_PYTHON",
+        shapes=("one", "two"),
+    ),
 )
 
 
@@ -92,6 +122,7 @@ def measure(
     started = time.time()
     start = started + contender.start_s
     (work / "start").write_text(repr(start))
+    (work / "port").write_text(str(free_port()))
     assert contender.interpreter is not None
     command = [contender.interpreter, "-m", f"benchmarks.contenders.{contender.module}"]
     command += ["--work", str(work), "--rate", str(rate), "--keys", str(keys), "--shape", shape]
@@ -134,7 +165,7 @@ def _look(
     found = np.concatenate([each[: len(each) // 2 * 2] for each in files or [np.empty(0)]])
     pairs = found.reshape(-1, 2)
     if not len(pairs):
-        raise click.ClickException(f"{contender.name} has written nothing; see its log")
+        raise ContenderFailed("it has written nothing; see its log")
     first = pairs[:, 0].min() / 1e6
     came = pairs[(pairs[:, 0] >= begin * 1e6) & (pairs[:, 0] < end * 1e6)]
     latency = (came[:, 0] - came[:, 1]) / 1000
@@ -160,7 +191,7 @@ def _compare(results: list[Result]) -> None:
     """Say of each how its 99th percentile compares with the live engine's."""
     ours = next((result.p99_ms for result in results if result.contender == "scurry"), None)
     for result in results:
-        if ours and result.p99_ms and result.contender != "scurry":
+        if ours and result.p99_ms and result.contender != "scurry" and "; p99" not in result.note:
             result.note += f"; p99 {result.p99_ms / ours:,.1f} times that of scurry"
 
 
@@ -179,24 +210,32 @@ def main(
     command = f"python -m benchmarks.{NAME} --rate {rate:g} --keys {keys} --shape {shape}"
     results: list[Result] = []
     absent: dict[str, str] = {}
+    order = [each.name for each in CONTENDERS]
+    name = NAME
+    if (rate, keys, shape) != (5000, 10_000, "one"):
+        name = f"{NAME}_{shape}_{rate:g}" + ("" if keys == 10_000 else f"_{keys}")
     for contender in CONTENDERS:
         if only and contender.name not in only:
             continue
         if contender.interpreter is None:
             absent[contender.name] = f"skipped: {contender.interpreter_variable} is not set"
             continue
+        if shape not in contender.shapes:
+            absent[contender.name] = f"skipped: it has no program for the shape {shape!r}"
+            continue
         if rate > contender.most_rate:
             absent[contender.name] = f"skipped: it cannot keep up with {rate:,.0f} events/s"
             continue
         console.print(f"  {contender.name} ...")
-        results.append(
-            _results.stamp(measure(contender, rate, keys, shape, seconds, warm), command)
-        )
-    name = NAME
-    if (rate, keys, shape) != (5000, 10_000, "one"):
-        name = f"{NAME}_{shape}_{rate:g}" + ("" if keys == 10_000 else f"_{keys}")
-    _compare(results)
-    known = _results.save(name, results, [each.name for each in CONTENDERS], bool(only))
+        try:
+            result = measure(contender, rate, keys, shape, seconds, warm)
+        except ContenderFailed as failure:
+            absent[contender.name] = f"FAILED. {failure}"
+            continue
+        results.append(_results.stamp(result, command))
+        _compare(results)
+        _results.save(name, results, order, partial=True)
+    known = _results.save(name, results, order, bool(only))
     _results.show(f"{shape} at {rate:,.0f} events/s, {keys:,} keys", known, absent)
 
 

@@ -13,5 +13,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--guarantee", default="EXACTLY_ONCE")
     parser.add_argument("--parallelism", type=int, default=2)
     parser.add_argument("--records-per-batch", type=int, default=0)
+    parser.add_argument("--option", action="append", default=[], help="key=value of the engine")
     parser.add_argument("--bounded", action="store_true")
     return parser.parse_args()

@@ -16,6 +16,7 @@ def main() -> None:
     """Run the job."""
     options = arguments()
     settings = {"execution.checkpointing.dir": f"{options.work}/checkpoint"}
+    settings.update(option.split("=", 1) for option in options.option)
     if options.records_per_batch:
         settings["scurry.batch.max-records"] = str(options.records_per_batch)
     env = StreamExecutionEnvironment.get_execution_environment(Configuration.of(settings))

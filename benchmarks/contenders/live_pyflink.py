@@ -6,6 +6,7 @@ every second; buffers and bundles are as small as their time limits of a millise
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import sysconfig
@@ -14,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pyflink.common import Configuration, Time, Types, WatermarkStrategy
+from pyflink.common import Configuration, Row, Time, Types, WatermarkStrategy
 from pyflink.common.watermark_strategy import TimestampAssigner
 from pyflink.datastream import (
     DataStream,
@@ -36,17 +37,24 @@ RECORD = Types.TUPLE([Types.LONG(), Types.LONG()])
 class Due(MapFunction):
     """Lets a number pass when it is due."""
 
-    def __init__(self, rate: float, keys: int, start: float, parallelism: int) -> None:
+    def __init__(
+        self, rate: float, keys: int, start: float, parallelism: int, row: bool = False
+    ) -> None:
         self._rate, self._keys, self._start = rate / parallelism, keys, start
         self._passed = 0
+        self._make: Any = Row if row else _pair
 
-    def map(self, value: int) -> tuple[int, int]:
+    def map(self, value: int) -> Any:
         due = self._start + self._passed / self._rate if self._rate else time.time()
         self._passed += 1
         wait = due - time.time()
         if wait > 0:
             time.sleep(wait)
-        return key_of(value, self._keys), int(due * 1e6)
+        return self._make(key_of(value, self._keys), int(due * 1e6))
+
+
+def _pair(key: int, due: int) -> tuple[int, int]:
+    return key, due
 
 
 class Count(KeyedProcessFunction):
@@ -103,12 +111,11 @@ def shaped(events: DataStream, shape: str) -> DataStream:
     return once.key_by(lambda e: e[0] // 7, key_type=Types.LONG()).process(Count(), RECORD)
 
 
-def main() -> None:
-    """Run until the time is over."""
+def settings(given: argparse.Namespace) -> Configuration:
+    """The configuration of a run."""
     # the interpreter inside the JVM, which thread mode uses, does not look there by itself
     path = [*os.environ.get("PYTHONPATH", "").split(os.pathsep), sysconfig.get_path("purelib")]
     os.environ["PYTHONPATH"] = os.pathsep.join(path)
-    given = options().parse_args()
     configuration = Configuration()
     wanted = {
         "python.execution-mode": "thread",
@@ -127,7 +134,13 @@ def main() -> None:
     }
     for key, value in wanted.items():
         configuration.set_string(key, value)
-    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    return configuration
+
+
+def main() -> None:
+    """Run until the time is over."""
+    given = options().parse_args()
+    env = StreamExecutionEnvironment.get_execution_environment(settings(given))
     env.set_parallelism(given.parallelism)
     start = float((given.work / "start").read_text())
     numbers = NumberSequenceSource(0, (1 << 62) - 1)

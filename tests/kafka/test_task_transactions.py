@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -41,11 +42,18 @@ ALL = Counter(row.encode() for row in ROWS)
 POINTS = ["before-sinks", "promised", "kafka-between-transactions", "after-sinks"]
 
 
-def sink(topics: Topics, topic: str, writers: str = "tasks", **properties: str) -> KafkaSink:
+def sink(
+    topics: Topics,
+    topic: str,
+    writers: str = "tasks",
+    bears_loss: bool = False,
+    **properties: str,
+) -> KafkaSink:
     builder = KafkaSink.builder().set_bootstrap_servers(topics.servers)
     builder.set_record_serializer(serializer(topic)).set_delivery_guarantee(EXACTLY)
     for key, value in properties.items():
         builder.set_property(key.replace("_", "."), value)
+    builder.set_fail_on_data_loss(not bears_loss)
     return builder.set_transactional_id_prefix(topic).set_transaction_writers(writers).build()
 
 
@@ -138,18 +146,50 @@ def test_a_live_driver_that_dies(topics: Topics, point: str, driver: str) -> Non
     assert Counter(topics.values(topic)) == ALL
 
 
-def test_a_live_job_says_what_it_has_lost(topics: Topics, coordinators: Coordinators) -> None:
+def test_a_live_job_says_what_it_has_lost(
+    topics: Topics, coordinators: Coordinators, caplog: pytest.LogCaptureFixture
+) -> None:
     topic = topics.create(partitions=2)
     job = LocalRounds(program(sink(topics, topic, transaction_timeout_ms="1000")))
     with pytest.MonkeyPatch.context() as patch:
         die_at("kafka-between-transactions", patch)
         with pytest.raises(Crash):
-            job.step(20)
+            job.step(6)
     tickets = tickets_of(map(pickle.loads, job.checkpoint.promises(0)["s"]))
     await_abort(coordinators, [ticket.transactional_id for ticket in tickets])
     with pytest.raises(LostPromiseError, match="1 of the 2 transactions of micro-batch 0"):
         job.recover()
-    job.close()
+    kept = Counter(topics.values(topic))
+    dead, job = job, LocalRounds(program(sink(topics, topic, bears_loss=True)), after=job)
+    assert "The job goes on without them" in caplog.text
+    while job.step(6):
+        pass
+    for each in (dead, job):
+        each.close()
+    found = Counter(topics.values(topic))
+    missing = ALL - found
+    assert sum(missing.values()) == int(re.search(r"(\d+) records of the topic", caplog.text)[1])
+    assert 0 < sum(missing.values()) < 20
+    assert found - kept == ALL - kept - missing, "everything else is there once"
+
+
+def test_timeouts_that_do_not_last_from_checkpoint_to_checkpoint(topics: Topics) -> None:
+    def build(interval: str, **more: Any) -> None:
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.get_configuration().set_string("execution.engine", "live")
+        env.get_configuration().set_string("execution.checkpointing.interval", interval)
+        env.from_collection(ROWS).sink_to(sink(topics, "t", **more)).uid("s").name("out")
+        env._compile(None)
+
+    build("14 min")
+    build("30 s", writers="driver", transaction_timeout_ms="1000")
+    with pytest.raises(ConfigurationError, match=r"may stay open for 900 s .* 960 s apart") as no:
+        build("16 min")
+    assert "in the sink 'out'" in str(no.value)
+    with pytest.raises(ConfigurationError, match="Make checkpoints more often"):
+        build("5 s", transaction_timeout_ms="5000")
+    with pytest.raises(ConfigurationError, match="is a number of milliseconds, got 'soon'"):
+        build("5 s", transaction_timeout_ms="soon")
 
 
 def test_producers_are_used_again(topics: Topics) -> None:

@@ -48,9 +48,9 @@ _new = object.__new__
 #: So many levels below depth 0 are looked at to see that a value cannot change.
 _SHALLOWEST = -3
 _MOST_NAMES = 50
-_set_kind = Row.__dict__["_kind"].__set__
-_set_names = Row.__dict__["_names"].__set__
-_set_values = Row.__dict__["_values"].__set__
+_set_kind, _set_names, _set_values = (
+    getattr(Row, name).__set__ for name in ("_kind", "_names", "_values")
+)
 #: What a class can define to say itself how it is pickled and copied.
 _HOOKS = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs_ex__")
 

@@ -21,15 +21,31 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Iterable
+from sys import getrefcount
 from typing import Any
 
 from scurry.common.copiers import COPIERS, FIXED, NESTED, all_fixed, copier_of
 from scurry.common.errors import TypeMismatchError, shorten
+from scurry.common.types import Row
 
-__all__ = ["FIXED", "all_fixed", "own", "own_all", "take"]
+__all__ = ["ALONE", "FIXED", "all_fixed", "own", "own_all", "take"]
 
 #: How deep copiers look before a value is copied as a whole; values may contain themselves.
 _DEPTH = 3
+
+
+def _references() -> int:
+    """How many references to a row are counted in a loop that nobody shares it with."""
+    count = 0
+    for row in (Row(each) for each in range(1)):
+        count = getrefcount(row)
+    return count
+
+
+#: A Row that has been yielded or returned, and of which a loop counts so many references, is in
+#: nobody else's hands: what function made it does not hold it any more. It need not be copied if
+#: its values cannot change.
+ALONE = _references()
 #: Classes whose instances pickle has failed on, so that it is not asked again.
 _unpicklable: set[type] = set()
 
@@ -56,6 +72,11 @@ def take(values: list[Any], results: Iterable[Any]) -> None:
         if type(value) is tuple:
             # most of what is emitted: worth a look before a call
             for part in value:
+                if type(part) not in fixed:
+                    value = own(value)
+                    break
+        elif type(value) is Row and getrefcount(value) <= ALONE:
+            for part in value._values:
                 if type(part) not in fixed:
                     value = own(value)
                     break

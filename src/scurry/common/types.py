@@ -39,9 +39,21 @@ _SLOTS = ("_kind", "_names", "_values")
 
 #: looked up once: it takes as long as half a row
 _INSERT = RowKind.INSERT
+_new = object.__new__
 
 
-class Row:
+class _Held:
+    """What a row holds. It is written here while a row is being made, which takes half the time:
+    the attributes of a Row itself are its fields."""
+
+    __slots__ = _SLOTS
+
+    _kind: RowKind
+    _names: tuple[str, ...] | None
+    _values: tuple[Any, ...]
+
+
+class Row(_Held):
     """Values in a fixed order, read by position, by name or as attributes.
 
     ``Row(1, "a")`` has positions only, ``Row(id=1, name="a")`` has names too, in the order written.
@@ -51,25 +63,24 @@ class Row:
     A field whose name is also a method of `Row` is reached as ``row["name"]``.
     """
 
-    __slots__ = _SLOTS
+    __slots__ = ()
 
-    _kind: RowKind
-    _names: tuple[str, ...] | None
-    _values: tuple[Any, ...]
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Row:
+        """A row of these values."""
+        made: Any = _new(_Held)
+        made._values, made._names, made._kind = args, None, _INSERT
         if kwargs:
             if args:
                 raise ValueError(
                     f"Row got both positional values {args!r} and named values {kwargs!r}: "
                     "use one of the two"
                 )
-            _set_values(self, tuple(kwargs.values()))
-            _set_names(self, tuple(kwargs))
-        else:
-            _set_values(self, args)
-            _set_names(self, None)
-        _set_kind(self, _INSERT)
+            made._values, made._names = tuple(kwargs.values()), tuple(kwargs)
+        if cls is not Row:
+            return _of_class(cls, made)
+        made.__class__ = cls
+        row: Row = made
+        return row
 
     @classmethod
     def from_columns(
@@ -88,6 +99,11 @@ class Row:
         deque(map(_set_names, rows, repeat(names)), maxlen=0)
         deque(map(_set_kind, rows, repeat(RowKind.INSERT)), maxlen=0)
         return rows
+
+    @staticmethod
+    def name_all(rows: Iterable[Row], names: tuple[str, ...]) -> None:
+        """Give each of ``rows``, of as many values, these names; the loop runs in C."""
+        deque(map(_set_names, rows, repeat(names)), maxlen=0)
 
     @staticmethod
     def of_kind(row_kind: RowKind, *args: Any, **kwargs: Any) -> Row:
@@ -151,7 +167,7 @@ class Row:
             raise ValueError(f"no field {name!r} in {self!r}: it has {list(names)!r}") from None
 
     def __getitem__(self, item: int | slice | str) -> Any:
-        if isinstance(item, int):
+        if type(item) is int or isinstance(item, int):
             return self._values[item]
         if isinstance(item, slice):
             return list(self._values[item])
@@ -210,9 +226,18 @@ class Row:
 
 
 # The slots are written through their descriptors, since `Row.__setattr__` sets fields.
-_set_kind = Row.__dict__["_kind"].__set__
-_set_names = Row.__dict__["_names"].__set__
-_set_values = Row.__dict__["_values"].__set__
+_set_kind = _Held.__dict__["_kind"].__set__
+_set_names = _Held.__dict__["_names"].__set__
+_set_values = _Held.__dict__["_values"].__set__
+
+
+def _of_class(cls: type[Row], made: _Held) -> Row:
+    """A row of a class below :class:`Row`, which may have attributes besides."""
+    row = _new(cls)
+    _set_values(row, made._values)
+    _set_names(row, made._names)
+    _set_kind(row, made._kind)
+    return row
 
 
 def _restore(values: tuple[Any, ...], names: tuple[str, ...] | None, kind: int) -> Row:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from scurry.common.errors import ProgramError
+from scurry.common.errors import ConfigurationError, ProgramError
 from scurry.common.options.execution import MICRO_BATCH
 from scurry.compile.checks import check_program
 from scurry.compile.choose_operators import PhysicalOperator, choose_operators
@@ -55,6 +55,8 @@ class Settings:
     generated_uids: bool = True
     #: what executes the job
     engine: str = MICRO_BATCH
+    #: milliseconds between two commits of sinks, where the engine makes checkpoints at an interval
+    interval: int | None = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,7 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
     batch = _is_batch(graph, settings.mode)
     check_program(graph, settings.max_parallelism, settings.generated_uids)
     _check_histories(graph)
+    _tell_interval(graph, settings.interval)
     naming = assign_uids(graph)
     uids = naming.uids
     layout = lay_out(graph, settings.parallelism, settings.chaining)
@@ -119,6 +122,7 @@ def compile_job(graph: Graph, settings: Settings) -> CompiledJob:
         main, side = wires.get(node, {}).get(None, ()), _side(wires.get(node, {}))
         make = chosen[node].make
         if isinstance(node, Source):
+            node.source.take_engine(settings.engine)
             sources.append(_source_spec(node, uids[node], layout, tuple(main), side))
         elif make is not None:
             operators[uids[node]] = OperatorSpec(
@@ -175,6 +179,16 @@ def _check_histories(graph: Graph) -> None:
                     f"on_other_history('truncate') at the sink {node.name!r} ({node.location}) "
                     f"cannot be done: {cannot}"
                 )
+
+
+def _tell_interval(graph: Graph, interval: int | None) -> None:
+    for node in graph.nodes:
+        if isinstance(node, Sink) and interval is not None:
+            try:
+                node.sink.take_interval(interval)
+            except ConfigurationError as refusal:
+                where = f"\n  in the sink {node.name!r} ({node.location})"
+                raise ConfigurationError(f"{refusal}{where}") from None
 
 
 def _inventory(

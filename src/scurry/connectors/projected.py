@@ -27,6 +27,9 @@ class ProjectedSource(Source):
     def position_form(self) -> str:
         return self._inner.position_form
 
+    def take_engine(self, engine: str) -> None:
+        self._inner.take_engine(engine)
+
     def enumerator(self, parallelism: int) -> SourceEnumerator:
         return self._inner.enumerator(parallelism)
 

@@ -21,7 +21,7 @@ from scurry.common.execution_config import ExecutionConfig
 from scurry.common.io import InputFormat
 from scurry.common.job_client import JobClient
 from scurry.common.job_execution_result import JobExecutionResult
-from scurry.common.options import execution, state
+from scurry.common.options import checkpoints, execution, state
 from scurry.common.options.spelling import check_keys
 from scurry.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
 from scurry.common.type_information import TypeInformation
@@ -428,6 +428,7 @@ class StreamExecutionEnvironment(JobSettings):
             object_reuse=self._config.is_object_reuse_enabled(),
             generated_uids=self._config.has_auto_generated_uids_enabled(),
             engine=execution.ENGINE.read(configuration),
+            interval=_interval_of(configuration),
         )
 
     def _state_settings(self) -> StateSettings:
@@ -446,6 +447,12 @@ class StreamExecutionEnvironment(JobSettings):
         for cache in self._caches:
             cache.invalidate()
         self._caches = []
+
+
+def _interval_of(configuration: Configuration) -> int | None:
+    """Milliseconds between two checkpoints, None if nothing was said, or there is no interval."""
+    live = execution.ENGINE.read(configuration) == execution.LIVE
+    return checkpoints.CHECKPOINT_INTERVAL.read(configuration) if live else None
 
 
 def _type(declared: Any) -> TypeInformation | None:

@@ -40,6 +40,16 @@ class JobSink:
         except OtherHistoryError as failure:
             raise OtherHistoryError(f"{failure}\n  in the sink {self}") from None
 
+    def commit_what_is_left(self, batch: int, messages: list[Any]) -> None:
+        """Commit a batch that nobody will run again: if the target has lost something of it, the
+        job ends, or goes on without that, as the user chose."""
+        try:
+            self.commit(batch, messages)
+        except LostPromiseError as lost:
+            if not self.sink.forgo(batch):
+                raise
+            _log.error("%s\n  in the sink %s. The job goes on without them.", lost, self)
+
     def __str__(self) -> str:
         return f"{self.name!r} (uid {self.uid!r}, {self.location})"
 
@@ -83,7 +93,8 @@ def start_sinks(
             pledged.pop(each.uid, None)
     for each in sinks:
         if each.uid in promised:
-            each.commit(history.last, [pickle.loads(message) for message in promised[each.uid]])
+            messages = [pickle.loads(message) for message in promised[each.uid]]
+            each.commit_what_is_left(history.last, messages)
         if each.uid in pledged:
             _keep(each, pledge.batch, pledged[each.uid], written_again)
         each.sink.recover(history.last + 1)
@@ -104,11 +115,12 @@ def _check_promises(
 def _keep(each: JobSink, batch: int, messages: list[Any], written_again: bool) -> None:
     """Commit what was pledged. What the target has lost of it is written again when the
     micro-batch is run again, which is about to happen."""
+    if not written_again:
+        each.commit_what_is_left(batch, messages)
+        return
     try:
         each.commit(batch, messages)
     except LostPromiseError as lost:
-        if not written_again:
-            raise
         _log.error(
             "%s\n  in the sink %s. They are written again, as the micro-batch is run again; that "
             "is exact if each task writes the same records as before.",

@@ -197,7 +197,9 @@ class CommitProtocol:
         """Have each sink commit what its writers have prepared."""
         for uid, sink in self._sinks.items():
             self._lease.check()
-            sink.commit(batch, messages.get(uid, []))
+            (sink.commit if self._repeats else sink.commit_what_is_left)(
+                batch, messages.get(uid, [])
+            )
             self.watch.lap(f"commit {uid}", "commit")
             fault_point("between-sinks")
         fault_point("after-sinks")

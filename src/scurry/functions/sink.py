@@ -165,6 +165,11 @@ class Sink(ABC):
         """Told when the program is built: the type that the elements were declared to be of, None
         if they were not. Most sinks have no use for it."""
 
+    def take_interval(self, milliseconds: int) -> None:
+        """Told when a program is built for an engine that makes checkpoints at an interval: how
+        long it is. Raises :class:`~scurry.common.errors.ConfigurationError` if what writers prepare
+        would not outlive it. Most sinks have no use for it."""
+
     @property
     def keeps_files(self) -> bool:
         """Whether it keeps files in the directory that :meth:`take_room` gives; then the checkpoint
@@ -208,6 +213,12 @@ class Sink(ABC):
         ``promises`` it is called again with the same messages, perhaps on another driver; raises
         :class:`~scurry.common.errors.LostPromiseError` if it finds that the target has thrown away
         something of what they stand for."""
+
+    def forgo(self, batch_id: int) -> bool:
+        """Called on the driver after ``commit`` has raised
+        :class:`~scurry.common.errors.LostPromiseError`, by an engine that does not repeat batches:
+        whether to go on without what is lost, as the user chose. The batch is committed then."""
+        return False
 
     def repeated(self, batch_id: int, promised: list[Any], messages: list[Any]) -> list[Any]:
         """Called on the driver, by an engine that repeats batches, when the writers of a batch

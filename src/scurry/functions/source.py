@@ -145,6 +145,10 @@ class Source(ABC):
         """The type of the elements, if known."""
         return None
 
+    def take_engine(self, engine: str) -> None:
+        """Told when a program is built: which engine will run it, as ``execution.engine`` names it.
+        The live engine reads a little every few milliseconds. Most sources have no use for it."""
+
     @property
     def keeps_files(self) -> bool:
         """Whether it keeps files in the directory that :meth:`take_room` gives; then the checkpoint

@@ -34,26 +34,30 @@ _CLASSES = {
 _LETTERS = {BasicType.BYTE: "b", BasicType.SHORT: "h", BasicType.INT: "i", BasicType.LONG: "q"}
 
 
-def conform_all(rows: list[Any], declared: TypeInformation) -> list[Any] | None:
+def conform_all(rows: list[Any], declared: TypeInformation, own: bool = False) -> list[Any] | None:
     """``rows`` as elements of the declared type if all of them are plain ones of it; None if they
-    have to be looked at one by one."""
+    have to be looked at one by one. If nobody else has them (``own``), Rows are given their names
+    as they are, and not made anew."""
     kinds = set(map(type, rows))
     if isinstance(declared, BasicTypeInfo):
         return rows if _fits(rows, declared) else None
     if type(declared) is TupleTypeInfo and kinds == {tuple}:
         return rows if _fit(rows, declared.field_types()) else None
     if type(declared) is RowTypeInfo and kinds == {Row}:
-        return _as_rows(rows, declared)
+        return _as_rows(rows, declared, own)
     return None
 
 
-def _as_rows(rows: list[Row], declared: RowTypeInfo) -> list[Row] | None:
+def _as_rows(rows: list[Row], declared: RowTypeInfo, own: bool) -> list[Row] | None:
     names = set(map(_names_of, rows))
     values = list(map(_values_of, rows))
     if len(names) != 1 or not _fit(values, declared.field_types()):
         return None
     (held,) = names
     if held == declared.field_names():
+        return rows
+    if own and held is None:
+        Row.name_all(rows, declared.field_names())
         return rows
     # counting compares by identity first, in C; RowKind hashes in Python
     plain = held is None and list(map(_kind_of, rows)).count(RowKind.INSERT) == len(rows)

@@ -10,13 +10,14 @@ from scurry.runtime.bulk_conform import conform_all
 from scurry.runtime.failures import ElementFailed
 
 
-def conform(rows: list[Any], declared: TypeInformation | None) -> list[Any]:
+def conform(rows: list[Any], declared: TypeInformation | None, own: bool = False) -> list[Any]:
     """``rows`` as elements of the declared type, as in PyFlink: where a Row was declared, tuples
     become Rows and Rows get its field names; where a float was declared, ints become floats. Names
-    the first element that does not fit."""
+    the first element that does not fit. With ``own``, nobody else has the ``rows``, which may be
+    changed for that."""
     if declared is None:
         return rows
-    plain = conform_all(rows, declared)
+    plain = conform_all(rows, declared, own)
     if plain is not None:
         return plain
     check = declared.check

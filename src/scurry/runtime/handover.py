@@ -12,9 +12,11 @@ another consumer does to them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from sys import getrefcount
 from typing import Any, NamedTuple
 
-from scurry.common.copies import FIXED, own, own_all, take
+from scurry.common.copies import ALONE, FIXED, own, own_all, take
+from scurry.common.types import Row
 from scurry.runtime.batch import Batch
 from scurry.runtime.failures import NO_ELEMENT, ElementFailed, apply_all, function_error
 
@@ -51,6 +53,11 @@ def apply_each(function: Callable[[Any], Any], rows: list[Any]) -> list[Any]:
             value = function(row)
             if type(value) is tuple:
                 for part in value:
+                    if type(part) not in fixed:
+                        value = own(value)
+                        break
+            elif type(value) is Row and getrefcount(value) <= ALONE:
+                for part in value._values:
                     if type(part) not in fixed:
                         value = own(value)
                         break

@@ -8,12 +8,15 @@ Python allows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import repeat
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
-from scurry.common.copies import FIXED, own
+from scurry.common.copies import ALONE, FIXED, own
 from scurry.common.keys import thaw
+from scurry.common.types import Row
 from scurry.functions.contexts import TimeDomain
 from scurry.functions.dead_letters import DeadLetter
 from scurry.functions.process import KeyedProcessFunction
@@ -69,6 +72,10 @@ class KeyedFunctionOperator(Operator):
             )
         self.start_function(self._function, self._state)
 
+    @property
+    def _emits_own(self) -> bool:
+        return not self.context.handover.reuse
+
     def _make_context(self) -> KeyedContext:
         return KeyedContext(self._scope, self._timers)
 
@@ -92,8 +99,8 @@ class KeyedFunctionOperator(Operator):
         if self.spec.dead_letters:
             made = {call: self._guarded(call) for call in set(calls)}
             calls = [made[call] for call in calls]
-        if batch.wm is None and batch.ts is None:
-            self._run_untimed(batch, calls)
+        if batch.wm is None:
+            self._run_unmarked(batch, calls)
         else:
             self._run_timed(batch, calls)
 
@@ -107,19 +114,22 @@ class KeyedFunctionOperator(Operator):
 
         return guard.around(call, lambda: context._values, letter)
 
-    def _run_untimed(self, batch: Batch, calls: list[Call]) -> None:
+    def _run_unmarked(self, batch: Batch, calls: list[Call]) -> None:
+        """Where no watermark comes with the records, no timer is due before the last of them."""
         assert batch.keys is not None
         scope, context = self._scope, self._context
-        context._timestamp = None
         values: list[Any] = []
         context._values = values
         ends: list[int] = []
         append, end = values.append, ends.append
-        placed, reuse = batch.tick is not None, self.context.handover.reuse
+        placed, reuse = batch.tick is not None or batch.ts is not None, self.context.handover.reuse
         context._tagged = odd = reuse
+        stamps = repeat(None) if batch.ts is None else _stamps(batch.ts)
         value = None
         try:
-            for scope.key, value, call in zip(batch.keys, batch.rows, calls, strict=True):
+            # the stamps, which may have no end, come last
+            records = zip(batch.keys, batch.rows, calls, stamps, strict=False)
+            for scope.key, value, call, context._timestamp in records:
                 result = call(value, context)
                 if result is not None:
                     if reuse:
@@ -131,6 +141,11 @@ class KeyedFunctionOperator(Operator):
                                 for part in out:
                                     if type(part) not in FIXED:
                                         out, odd = own(out), True
+                                        break
+                            elif type(out) is Row and getrefcount(out) <= ALONE:
+                                for part in out._values:
+                                    if type(part) not in FIXED:
+                                        out = own(out)
                                         break
                             elif type(out) not in FIXED:
                                 out = own(out)
@@ -147,6 +162,7 @@ class KeyedFunctionOperator(Operator):
 
     def _run_timed(self, batch: Batch, calls: list[Call]) -> None:
         assert batch.keys is not None
+        assert batch.wm is not None
         scope, context, clock = self._scope, self._context, self._clock
         timers, reuse = self._timers.event, self.context.handover.reuse
         output = context.collect(Emissions())
@@ -154,7 +170,7 @@ class KeyedFunctionOperator(Operator):
         append = values.append
         context._tagged = odd = reuse
         stamps = [NO_TIMESTAMP] * batch.size if batch.ts is None else batch.ts.tolist()
-        watermarks = [clock.watermark] * batch.size if batch.wm is None else batch.wm.tolist()
+        watermarks = batch.wm.tolist()
         at, value = -1, None
         try:
             for at, (key, value, stamp, watermark, call) in enumerate(
@@ -177,6 +193,11 @@ class KeyedFunctionOperator(Operator):
                                 for part in out:
                                     if type(part) not in FIXED:
                                         out, odd = own(out), True
+                                        break
+                            elif type(out) is Row and getrefcount(out) <= ALONE:
+                                for part in out._values:
+                                    if type(part) not in FIXED:
+                                        out = own(out)
                                         break
                             elif type(out) not in FIXED:
                                 out = own(out)
@@ -364,3 +385,11 @@ class ReduceOperator(Operator):
 
     def close(self) -> None:
         self._function.close()
+
+
+def _stamps(ts: Longs) -> list[int | None]:
+    """Timestamps as functions see them."""
+    found: list[int | None] = ts.tolist()
+    if (ts == NO_TIMESTAMP).any():
+        found = [None if stamp == NO_TIMESTAMP else stamp for stamp in found]
+    return found

@@ -24,7 +24,7 @@ Kinds = np.ndarray[Any, np.dtype[np.int8]]
 
 _KINDS = tuple(RowKind)
 _kind = attrgetter("_kind")
-_set_kind = Row.__dict__["_kind"].__set__
+_set_kind = Row._kind.__set__  # type: ignore[attr-defined]
 
 
 def kinds_of(rows: list[Any]) -> Kinds | None:

@@ -185,6 +185,11 @@ class Operator:
             for consumer in consumers:
                 consumer(batch)
 
+    @property
+    def _emits_own(self) -> bool:
+        """Whether what is emitted is in nobody else's hands."""
+        return False
+
     def emit_tagged(self, batch: Batch, untagged: bool = False) -> None:
         """Send records downstream, those of the form ``(OutputTag, value)`` to side outputs, unless
         it is known that there are none."""
@@ -221,7 +226,7 @@ class Operator:
     def _emit_conforming(self, batch: Batch) -> None:
         if self.spec.type_info is not None:
             try:
-                batch = batch.rewritten(conform(batch.rows, self.spec.type_info))
+                batch = batch.rewritten(conform(batch.rows, self.spec.type_info, self._emits_own))
             except Exception as failure:
                 raise self.failed(failure) from failure
         self.emit(batch)

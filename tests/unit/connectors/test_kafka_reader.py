@@ -155,3 +155,21 @@ def test_readers_without_use_are_closed(monkeypatch: pytest.MonkeyPatch) -> None
     assert [message.offset() for chunk in under_way for message in chunk] == list(range(20))
     wait_until(lambda: reading._consumer.closed)
     wait_until(lambda: not reader._watching)
+
+
+def test_where_little_is_read_often_brokers_answer_with_what_they_have(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    def client(kind: str, settings: dict[str, Any]) -> Client:
+        asked.append(settings["fetch.min.bytes"])
+        return Client(settings)
+
+    monkeypatch.setattr(reader, "make", client)
+    servers = ClientSettings({"bootstrap.servers": "often"})
+    first = reader.reader_of(servers, "t", 0)
+    again = reader.reader_of(servers, "t", 0, often=True)
+    assert (first is again, reader.reader_of(servers, "t", 0, often=True) is again) == (False, True)
+    assert asked == ["65536", "1"]
+    reader.forget_reader(servers, "t", 0)

@@ -573,6 +573,57 @@ def test_a_key_of_a_map_that_changes(how: Any) -> None:
     assert collect_local(stream, **how)[-1] == sorted(people)
 
 
+@pytest.mark.parametrize("timed", [False, True])
+def test_rows_that_are_held_and_rows_that_are_not(how: Any, timed: bool) -> None:
+    """A row that nobody else has need not be copied; any other has to be."""
+
+    class Rows(KeyedProcessFunction):
+        def open(self, runtime_context: Any) -> None:
+            self._kept = Row("?", 0)
+
+        def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+            yield Row("fresh", value)
+            local = Row("local", value)
+            yield local
+            local[1] = -1
+            parts = [value]
+            yield Row("parts", parts)
+            parts.append(-1)
+            self._kept[0], self._kept[1] = "kept", value
+            yield self._kept
+            yield from (Row("inner", n) for n in (value, value + 1))
+
+    class Listed(KeyedProcessFunction):
+        def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+            self._last = [Row("one", value), Row("two", value)]
+            yield self._last[1]
+            self._last[1][1] = -1
+            self._last[0].set_field_names(["a", "b"])
+
+    def changing(row: Row) -> Row:
+        row[1] = row[1] if isinstance(row[1], list) else row[1] * 10
+        return row
+
+    env = environment()
+    numbers = env.from_collection([1, 2, 3])
+    if timed:
+        strategy = WatermarkStrategy.for_monotonous_timestamps()
+        assigned = strategy.with_timestamp_assigner(lambda value, _: value)
+        numbers = numbers.assign_timestamps_and_watermarks(assigned)
+    keyed = numbers.key_by(lambda n: n % 2)
+    listed = keyed.process(Listed()).map(changing)
+    found = collect_local(keyed.process(Rows()).map(changing).union(listed), **how)
+    wanted = [
+        Row(kind, each * 10 if isinstance(each, int) else each)
+        for n in (1, 2, 3)
+        for kind, each in [
+            *(("fresh", n), ("local", n), ("parts", [n]), ("kept", n)),
+            *(("inner", n), ("inner", n + 1), ("two", n)),
+        ]
+    ]
+    assert sorted(map(repr, found)) == sorted(map(repr, wanted))
+
+
 def test_elements_in_several_states(how: Any) -> None:
     """A reducing state reduces into an object of its own, not into the element it was given."""
 

@@ -66,13 +66,17 @@ class ObjectWriter:
     def write(self, rows: Iterable[Sequence[Any]]) -> list[bytes]:
         """The objects for rows; raises :class:`ValueError` if one does not have as many values as
         there are names."""
+        rows = list(rows)
         columns: list[Any] = list(zip(*rows, strict=True))
         parts = []
+        encoded = False
         for at, (name, values) in enumerate(zip(self._names, columns, strict=True)):
             # not numbers that are no int, such as True
             plain = set(map(type, values)) == {int}
             if not plain:
+                encoded = True
                 columns[at] = list(map(self._encode, values))
             parts.append(name + (b":%d" if plain else b":%b"))
         form = b"{" + b",".join(parts) + b"}"
-        return list(map(form.__mod__, zip(*columns, strict=True)))
+        written = zip(*columns, strict=True) if encoded else map(tuple, rows)
+        return list(map(form.__mod__, written))

@@ -40,12 +40,16 @@ _RENEW_SECONDS = 10.0
 class PartitionReader:
     """The consumer of one partition."""
 
-    def __init__(self, settings: ClientSettings, topic: str, partition: int) -> None:
+    def __init__(
+        self, settings: ClientSettings, topic: str, partition: int, often: bool = False
+    ) -> None:
+        """``often``: a little is read every few milliseconds."""
         self._name = f"{topic}-{partition}"
         self._topic, self._partition = topic, partition
         self._patience = Patience(settings.servers, f"read {self._name}")
         self._last_error: Any = None
         self._settings = settings
+        self.often = often
         self._consumer = self._connect()
         self._renew_after = _RENEW_SECONDS
         #: everything before this offset has been handed out, or is known not to exist
@@ -64,9 +68,9 @@ class PartitionReader:
                     isolation_level="read_committed",
                     # the end of a partition shows only when a fetch has come back empty
                     fetch_wait_max_ms="50",
-                    # with less, every few records that arrive would be an answer of their own, and
-                    # brokers busy with nothing else
-                    fetch_min_bytes="65536",
+                    # with less, every few records that arrive are an answer of their own, and
+                    # brokers busy with nothing else: the price if none of them is to wait
+                    fetch_min_bytes="1" if self.often else "65536",
                     # read ahead up to so many bytes; with its defaults the client would stop at
                     # 100 000 messages, and then for a whole second
                     queued_max_messages_kbytes="32768",
@@ -226,13 +230,18 @@ _lock = threading.Lock()
 _watching = False
 
 
-def reader_of(settings: ClientSettings, topic: str, partition: int) -> PartitionReader:
+def reader_of(
+    settings: ClientSettings, topic: str, partition: int, often: bool = False
+) -> PartitionReader:
     """This worker's reader of a partition, which the caller is to read with at once."""
     place = (settings, topic, partition)
     with _lock:
         reader = _readers.pop(place, None)
+        if reader is not None and reader.often != often:
+            reader.close()
+            reader = None
         if reader is None:
-            reader = PartitionReader(settings, topic, partition)
+            reader = PartitionReader(settings, topic, partition, often)
         reader.last_used = _IN_USE
         _readers[place] = reader
         while len(_readers) > _MOST_READERS:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from scurry.common.errors import ProgramError
+from scurry.common.errors import ConfigurationError, ProgramError
 from scurry.common.type_information import describe
 from scurry.connectors.kafka.client import ClientSettings
 from scurry.connectors.kafka.outgoing import KafkaRecordSerializationSchema
 from scurry.connectors.kafka.promises import PromisedTransactions, tickets_of
-from scurry.connectors.kafka.task_transactions import TransactionWriter
+from scurry.connectors.kafka.task_transactions import TransactionWriter, transaction_timeout
 from scurry.connectors.kafka.transactions import BatchTransactions
 from scurry.connectors.kafka.who_writes import AUTO, DRIVER, TASKS, tasks_can_write
 from scurry.connectors.kafka.writer import DirectWriter, Encoder, StagingWriter
@@ -52,6 +52,7 @@ class KafkaSink(Sink):
         guarantee: DeliveryGuarantee,
         transactional_id_prefix: str,
         writers: str = AUTO,
+        fail_on_data_loss: bool = True,
     ) -> None:
         self._settings = settings
         self._schema = schema
@@ -61,8 +62,11 @@ class KafkaSink(Sink):
         self._transactions: BatchTransactions | None = None
         self._tickets: PromisedTransactions | None = None
         self._writers = writers
+        self._fail_on_data_loss = fail_on_data_loss
         #: whether tasks write in transactions of their own, as decided when the job starts
         self._by_tasks = False
+        #: a topic of the promise that is being kept
+        self._promised_to = ""
         if self._transactional:
             self.manner = _MANNERS[writers]
 
@@ -78,6 +82,19 @@ class KafkaSink(Sink):
     def builder() -> KafkaSinkBuilder:
         """A builder without settings."""
         return KafkaSinkBuilder()
+
+    def take_interval(self, milliseconds: int) -> None:
+        """Transactions of tasks are open from one checkpoint to the next, and beyond."""
+        timeout = transaction_timeout(self._settings)
+        if self._transactional and self._writers != DRIVER and timeout <= milliseconds:
+            raise ConfigurationError(
+                f"The sink's transactions may stay open for {timeout / 1000:g} s "
+                f"(transaction.timeout.ms), and are committed with checkpoints that are "
+                f"{milliseconds / 1000:g} s apart (execution.checkpointing.interval): Kafka would "
+                "abort them before. Make checkpoints more often, or let transactions stay open "
+                "for longer: for an interval, and for as long as the job may take to run again "
+                "after a failure."
+            )
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
         if not self._transactional:
@@ -129,10 +146,17 @@ class KafkaSink(Sink):
             ordered = sorted(messages, key=lambda message: int(message[0]))
             self._transactions.commit(batch_id, [part for _, parts in ordered for part in parts])
         elif self._transactions.begin(batch_id, tickets[0].topic):
+            self._promised_to = tickets[0].topic
             self._tickets.commit(batch_id, tickets)
             self._transactions.end(batch_id, tickets[0].topic)
         else:
             self._tickets.abort(tickets)
+
+    def forgo(self, batch_id: int) -> bool:
+        if self._fail_on_data_loss or self._transactions is None:
+            return False
+        self._transactions.end(batch_id, self._promised_to)
+        return True
 
     def repeated(self, batch_id: int, promised: list[Any], messages: list[Any]) -> list[Any]:
         if self._tickets is None:
@@ -167,6 +191,7 @@ class KafkaSinkBuilder:
         self._guarantee = DeliveryGuarantee.NONE
         self._prefix = "kafka-sink"
         self._writers = AUTO
+        self._fail_on_data_loss = True
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSinkBuilder:
         """The brokers to ask first, ``host:port`` separated by commas."""
@@ -204,6 +229,14 @@ class KafkaSinkBuilder:
         self._writers = transaction_writers
         return self
 
+    def set_fail_on_data_loss(self, fail: bool) -> KafkaSinkBuilder:
+        """Whether a job in the live engine ends when brokers have aborted a transaction that a
+        checkpoint promises, as they do when the job stays away for longer than the transaction's
+        timeout: nobody has its records any more. With ``False`` it goes on without them, and the
+        log says how many are missing. In micro-batches they are written again, and not lost."""
+        self._fail_on_data_loss = fail
+        return self
+
     def set_record_serializer(
         self, record_serializer: KafkaRecordSerializationSchema
     ) -> KafkaSinkBuilder:
@@ -230,4 +263,7 @@ class KafkaSinkBuilder:
                 "A KafkaSink needs to know how to write elements: call set_record_serializer."
             )
         settings = ClientSettings(self._properties)
-        return KafkaSink(settings, self._schema, self._guarantee, self._prefix, self._writers)
+        return KafkaSink(
+            *(settings, self._schema, self._guarantee, self._prefix, self._writers),
+            fail_on_data_loss=self._fail_on_data_loss,
+        )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from scurry.common.errors import ConfigurationError, ProgramError
+from scurry.common.options import execution
 from scurry.common.serialization import DeserializationSchema
 from scurry.common.type_information import TypeInformation
 from scurry.connectors.kafka.client import ClientSettings
@@ -59,6 +60,7 @@ class KafkaSource(Source):
         self._decoder = RecordDecoder(schema, bad_records)
         self._fail_on_data_loss = fail_on_data_loss
         self.bounded = bounded
+        self._often = False
         if isinstance(schema, DeserializationSchema):
             self.changelog = schema.changelog
             self.columnar = schema.columns_schema() is not None
@@ -74,6 +76,9 @@ class KafkaSource(Source):
     def type_info(self) -> TypeInformation | None:
         return self._schema.get_produced_type()
 
+    def take_engine(self, engine: str) -> None:
+        self._often = engine == execution.LIVE
+
     def enumerator(self, parallelism: int) -> SourceEnumerator:
         enumerator = KafkaEnumerator(self._client, self._settings)
         if self._spark is None:
@@ -87,7 +92,7 @@ class KafkaSource(Source):
             yield from map(self._decoder.decode, read_staged(what))
             return
         topic, partition, start, end = what
-        reader = reader_of(self._client, topic, partition)
+        reader = reader_of(self._client, topic, partition, self._often)
         try:
             for messages in reader.read(start, end, self._fail_on_data_loss):
                 yield self._decoder.decode(messages)
@@ -114,6 +119,9 @@ class WrappedKafkaSource(Source):
     @property
     def type_info(self) -> TypeInformation | None:
         return self._source.type_info
+
+    def take_engine(self, engine: str) -> None:
+        self._source.take_engine(engine)
 
     def enumerator(self, parallelism: int) -> SourceEnumerator:
         return self._source.enumerator(parallelism)

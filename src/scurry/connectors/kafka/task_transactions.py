@@ -23,7 +23,7 @@ from typing import Any
 
 import msgspec
 
-from scurry.common.errors import JobError
+from scurry.common.errors import ConfigurationError, JobError
 from scurry.common.fault_points import fault_point
 from scurry.connectors.kafka.client import ClientSettings
 from scurry.connectors.kafka.coordinators import COMMITTED, ONGOING, Coordinators, State
@@ -42,6 +42,16 @@ _TRIES = 6
 #: Transactions that wait for the driver's decision. More than one is only open while the driver is
 #: slower than the tasks, and those before this many have been given up by it.
 _MOST_UNDECIDED = 4
+
+
+def transaction_timeout(settings: ClientSettings) -> int:
+    """How many milliseconds a transaction may stay open, as far as the program says."""
+    wanted = settings.get("transaction.timeout.ms", str(TRANSACTION_MS))
+    if not wanted.isdecimal():
+        raise ConfigurationError(
+            f"transaction.timeout.ms is a number of milliseconds, got {wanted!r}."
+        )
+    return int(wanted)
 
 
 class Ticket(msgspec.Struct, frozen=True):
