@@ -44,8 +44,9 @@ fuzz: $(STAMP) ## run random programs, PROGRAMS=n of them, and compare them with
 	  $(BIN)/python -m tests.fuzz.fuzz --programs $(PROGRAMS) $(if $(SEED),--seed $(SEED))
 
 KILLS ?= 100
-soak: $(STAMP) ## kill a job at random, KILLS=n times, and look for anything lost or doubled
-	@$(WITH_JAVA) && $(BIN)/scurry warm-up && $(BIN)/python -m tests.faults.soak --kills $(KILLS)
+soak: $(STAMP) ## kill a job at random, KILLS=n times, ENGINE=live too; look for anything lost or doubled
+	@$(WITH_JAVA) && $(BIN)/scurry warm-up && $(BIN)/python -m tests.faults.soak \
+	  --kills $(KILLS) $(if $(ENGINE),--engine $(ENGINE))
 
 soak-sinks: $(STAMP) ## the same between Kafka, Postgres and files; OUTAGES=s has the servers go away, too
 	@sh scripts/install_servers.sh
