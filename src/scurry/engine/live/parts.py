@@ -73,6 +73,7 @@ class Parts:
         self._news: list[bytes] = []
         self._wishes: dict[int, list[int]] = {}
         self._sent: Counter[int] = Counter()
+        self._records: Counter[int] = Counter()
 
     def plan(self, planned: Round) -> None:
         """The driver has planned a round."""
@@ -125,7 +126,9 @@ class Parts:
                 known = None if planned.cells_count else self._cells.get(place)
                 if known is not None:
                     partition.cells = known
+            before = reader.records
             yield from reader.round(plan)
+            self._records[planned.number] += reader.records - before
             self._wish(planned.number, reader.wake)
 
     def _checkpoint_readers(self, planned: Round) -> list[Envelope]:
@@ -200,7 +203,8 @@ class Parts:
             del self._ends[part, number]
         news, self._news = self._news, []
         wake = min(self._wishes.pop(number, []), default=None)
-        self._tell(Done(self._index, number, wake, self._sent.pop(number, 0), news))
+        sent, read = self._sent.pop(number, 0), self._records.pop(number, 0)
+        self._tell(Done(self._index, number, wake, sent, news, read))
 
     def close(self) -> list[SlotHost]:
         """Close all functions, unless that is done; the hosts whose input has come to its end."""
