@@ -110,12 +110,19 @@ class Parts:
         self._route(0, planned, self._read_all(planned))
         if planned.marked:
             told = self._checkpoint_readers(planned)
-            cells = [envelope for envelope in self._all_cells() if envelope is not None]
-            self._tell(Told(self._index, planned.tick.batch, 0, [*told, *cells]))
+            self._tell(Told(self._index, planned.tick.batch, 0, [*told, *self._all_cells()]))
         if self._last == 0:
             self._end(planned)
 
+    def _forget_moved(self, planned: Round) -> None:
+        """Partitions have been dealt out anew: other tasks tell of those that are not read here."""
+        mine = {(part.source, part.partition) for plan in planned.plans for part in plan.partitions}
+        for place in self._cells.keys() - mine:
+            del self._cells[place], self._told_cells[place]
+
     def _read_all(self, planned: Round) -> Iterator[Envelope]:
+        if planned.cells_count:
+            self._forget_moved(planned)
         for plan in planned.plans:
             reader = self._readers.get(plan.task)
             if reader is None:

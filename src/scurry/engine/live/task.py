@@ -176,6 +176,8 @@ class LiveTask:
         ended = [] if self._parts is None else self._parts.close()
         for host in ended:
             self._stores.erase(host.store.local)
+        # another attempt of this process could not open them again
+        self._stores.close()
         for link in (*self._peers.values(), self._control):
             link.close()
 

@@ -91,6 +91,11 @@ class LocalStores:
         """Whether ``store`` is still open."""
         return str(store.path) in self._open
 
+    def close(self) -> None:
+        """Let go of all stores; their files stay."""
+        while self._open:
+            self._open.popitem()[1].close()
+
     def _close_ended(self) -> None:
         """Let go of the stores whose files the driver has deleted."""
         for name in [name for name in self._open if not os.path.exists(name)]:
