@@ -106,7 +106,10 @@ def connect(
     """A connection to the process at ``address``, which learns that ``number`` has come. Raises
     :class:`ConnectionError` if it cannot be had, or if the other side does not know the secret, or
     does not have the same ``identity``."""
-    connection = _dialled(address)
+    try:
+        connection = _dialled(address)
+    except OSError as failure:
+        raise ConnectionError(f"{address} cannot be reached: {failure}") from failure
     connection.settimeout(_SECONDS)
     try:
         if identity is not None and connection.family != socket.AF_UNIX:
