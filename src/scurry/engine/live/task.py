@@ -57,6 +57,8 @@ _WAIT_SECONDS = 1.0
 _LOOK_SECONDS = 1.0
 #: How long a task may go on after the driver has gone.
 _LAST_SECONDS = 3.0
+#: How long a task waits for another process to let go of its slot's local store.
+_EVICTION_SECONDS = 5.0
 
 
 class TaskFailure(RuntimeError):
@@ -242,6 +244,8 @@ class LiveTask:
         payload, slot = self._payload, self._index
         job, home = payload.load(), payload.home
         local = self._stores.get(job, payload.stores, stage, slot, home.path)
+        # a task of the attempt before this one may not have noticed yet that it is over
+        self._stores.keep_others_out(local, _EVICTION_SECONDS)
         store = job.state.slot_store(local, job.max_parallelism)
         if payload.begins_with_state:
             store.initial = InitialState(home.initial_state_of(stage, slot)).fill
