@@ -55,6 +55,16 @@ class RowRead:
 
 
 @dataclass(frozen=True)
+class TimeRead(RowRead):
+    """The time at which a match was found, as a value of the time column. That is the time of its
+    last row, or later where a match that began before was still possible: it decides which matches
+    are skipped."""
+
+    def words(self, columns: pa.Schema) -> str:
+        return "MATCH_ROWTIME()"
+
+
+@dataclass(frozen=True)
 class AggregateRead:
     """An aggregate over the rows of a variable. The arguments of ``call`` are indexes of
     ``arguments``, which are over the columns of the input."""

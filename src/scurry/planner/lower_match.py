@@ -6,10 +6,16 @@ from collections.abc import Callable
 
 from scurry.functions.aggregate_calls import AggregateCall
 from scurry.functions.expressions import Expression, InputRef, SessionExpression, rewrite
-from scurry.functions.match_calls import AggregateRead, MatchExpression, MatchSpec, RowRead
+from scurry.functions.match_calls import (
+    AggregateRead,
+    MatchExpression,
+    MatchSpec,
+    RowRead,
+    TimeRead,
+)
 from scurry.functions.udfs.wrappers import UserDefinedFunctionWrapper
 from scurry.planner.algebra import Match
-from scurry.planner.pattern_refs import PatternAggregate, PatternRef
+from scurry.planner.pattern_refs import MatchTime, PatternAggregate, PatternRef
 
 #: An expression with what the session says of its evaluation.
 Session = Callable[[Expression], SessionExpression]
@@ -33,9 +39,8 @@ def lowered_expression(tree: Expression, session: Session) -> MatchExpression:
 
     def column(one: Expression) -> Expression:
         if isinstance(one, PatternRef):
-            read: RowRead | AggregateRead = RowRead(
-                one.index, one.variable, one.offset, one.from_last
-            )
+            kind = TimeRead if isinstance(one, MatchTime) else RowRead
+            read: RowRead | AggregateRead = kind(one.index, one.variable, one.offset, one.from_last)
         elif isinstance(one, PatternAggregate):
             read = _aggregate(one, session)
         else:

@@ -36,6 +36,14 @@ class PatternRef(Expression):
 
 
 @dataclass(frozen=True)
+class MatchTime(PatternRef):
+    """MATCH_ROWTIME(): the time at which a match was found, with the type of the time column."""
+
+    def shown(self, column: str) -> str:
+        return "MATCH_ROWTIME()"
+
+
+@dataclass(frozen=True)
 class PatternAggregate(Expression):
     """An aggregate over the rows of a variable; ``function`` is a name or a user's function."""
 

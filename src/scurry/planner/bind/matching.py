@@ -19,7 +19,7 @@ from scurry.planner.bind.scope import Scope
 from scurry.planner.catalog import Catalog
 from scurry.planner.errors import SqlValidationError, at, unknown
 from scurry.planner.gaps import refuse
-from scurry.planner.pattern_refs import PatternAggregate, PatternRef
+from scurry.planner.pattern_refs import MatchTime, PatternAggregate, PatternRef
 from scurry.planner.time_attributes import is_proctime, is_rowtime, plain
 from scurry.sql import ast
 
@@ -255,7 +255,7 @@ class MatchRowsBinder(ExpressionBinder):
             if not isinstance(column, InputRef) or not is_rowtime(column.type):
                 message = "MATCH_ROWTIME takes the rowtime column"
                 raise SqlValidationError(message, argument.span)
-        return PatternRef(self._time, kind, None, span=node.span)
+        return MatchTime(self._time, kind, None, span=node.span)
 
 
 class _Aggregates:

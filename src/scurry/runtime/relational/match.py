@@ -8,12 +8,12 @@ of the key. In processing time rows are led through it as they come.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from scurry.automaton.automaton import Automaton, Match, MatchState
+from scurry.automaton.automaton import Automaton, MatchState
 from scurry.automaton.compiler import compile_pattern
 from scurry.automaton.stored_matches import StoredMatches, identity_of
 from scurry.common.keys import forms_of
@@ -26,7 +26,7 @@ from scurry.runtime.columnar.row_codec import RowCodec
 from scurry.runtime.emissions import Emissions
 from scurry.runtime.failures import NO_ELEMENT
 from scurry.runtime.keyed_state import store_of
-from scurry.runtime.relational.match_rows import Conditions, Event, MatchRows
+from scurry.runtime.relational.match_rows import Conditions, Event, Found, MatchRows
 from scurry.runtime.relational.relation import milliseconds
 from scurry.runtime.relational.sort_keys import sort_keys
 from scurry.runtime.relational.waiting import WaitingOperator, due_rows
@@ -35,15 +35,6 @@ from scurry.runtime.task_context import TaskContext
 from scurry.runtime.timers import PROCESSING, timer_queue
 
 _NONE = np.zeros(0, dtype=np.int64)
-
-
-class Found(NamedTuple):
-    """A match, when it was found, the number of its key, and that of the row that led to it."""
-
-    time: int
-    key: int
-    row: int
-    match: Match
 
 
 class MatchOperator(WaitingOperator):
@@ -152,7 +143,7 @@ class MatchOperator(WaitingOperator):
         # keys that have matches at the same time are in an order that no cut changes
         forms = forms_of(keys)
         placed = sorted(found, key=lambda one: (one.time, forms[one.key]))
-        measured = self._measured([one.match for one in placed])
+        measured = self._measured(placed)
         if self._time is None:
             self._send_passed(measured, [one.time for one in placed])
         else:
@@ -200,7 +191,7 @@ class MatchOperator(WaitingOperator):
         rows.add(columns, stored, keys.codes, np.full(batch.size, now, dtype=np.int64))
         found = sorted(self._led(keys.keys, rows, now), key=lambda one: one.row)
         if found:
-            measured = self._measured([one.match for one in found])
+            measured = self._measured(found)
             self.send(batch, measured, np.array([one.row for one in found], dtype=np.int64))
 
     # --- matches
@@ -244,11 +235,11 @@ class MatchOperator(WaitingOperator):
         names = self.inputs[0].names
         return {name: one[0].as_py() for name, one in zip(names, columns, strict=True)}
 
-    def _measured(self, matches: list[Match]) -> list[pa.Array]:
+    def _measured(self, found: list[Found]) -> list[pa.Array]:
         """The key columns and the measures of matches."""
         keys = [RowRead(at, None) for at in self.keys[0]]
-        columns = self._rows.columns(keys, matches)
-        columns += [self._rows.evaluate(one, matches) for one in self._match.measures]
+        columns = self._rows.columns(keys, found)
+        columns += [self._rows.evaluate(one, found) for one in self._match.measures]
         pairs = zip(columns, self.columns.types, strict=True)
         return [one if one.type == kind else one.cast(kind) for one, kind in pairs]
 

@@ -24,7 +24,7 @@ from scurry.functions.expressions import (
     conjuncts,
     remap,
 )
-from scurry.functions.match_calls import AggregateRead, MatchExpression, RowRead
+from scurry.functions.match_calls import AggregateRead, MatchExpression, RowRead, TimeRead
 from scurry.runtime.batch import Longs
 from scurry.runtime.columnar.row_codec import RowCodec
 from scurry.runtime.expressions import may_fail
@@ -51,6 +51,15 @@ class Event(NamedTuple):
     values: tuple[Any, ...]
 
 
+class Found(NamedTuple):
+    """A match, when it was found, the number of its key, and that of the row that led to it."""
+
+    time: int
+    key: int
+    row: int
+    match: Match
+
+
 class MatchRows:
     """Evaluates what is read from rows of ``codec``, by means of ``operator``."""
 
@@ -59,13 +68,18 @@ class MatchRows:
         self._codec = codec
         self._null = null_row(codec)
 
-    def columns(self, reads: Sequence[RowRead | AggregateRead], matches: list[Match]) -> Any:
+    def columns(self, reads: Sequence[RowRead | AggregateRead], found: list[Found]) -> Any:
         """A column for each read, with a value for each match."""
         chosen: dict[tuple[str | None, int, bool], list[pa.Array]] = {}
+        matches = [one.match for one in found]
         made = []
         for read in reads:
             if isinstance(read, AggregateRead):
                 made.append(self.aggregated(read, [rows_of(m, read.variable) for m in matches]))
+                continue
+            if isinstance(read, TimeRead):
+                times = pa.array([one.time for one in found], pa.timestamp("ms"))
+                made.append(times.cast(self._codec.schema.types[read.column]))
                 continue
             place = read.variable, read.offset, read.from_last
             if place not in chosen:
@@ -74,10 +88,10 @@ class MatchRows:
             made.append(chosen[place][read.column])
         return made
 
-    def evaluate(self, expression: MatchExpression, matches: list[Match]) -> pa.Array:
+    def evaluate(self, expression: MatchExpression, found: list[Found]) -> pa.Array:
         """The value of an expression for each match."""
-        columns = self.columns(expression.reads, matches)
-        table = counted(columns, len(matches), self.names(expression.reads))
+        columns = self.columns(expression.reads, found)
+        table = counted(columns, len(found), self.names(expression.reads))
         return self._operator.evaluate(expression.tree, table)
 
     def names(self, reads: Sequence[RowRead | AggregateRead]) -> list[str]:
