@@ -7,7 +7,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 WITH_JAVA := JAVA_HOME="$$(sh scripts/ensure-java.sh)" && export JAVA_HOME
 
-.PHONY: help demo test lint pytest fuzz soak soak-sinks soak-objects bench diff-flink docs clean
+.PHONY: help demo test lint pytest fuzz soak soak-hours soak-sinks soak-objects bench diff-flink docs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -44,8 +44,14 @@ fuzz: $(STAMP) ## run random programs, PROGRAMS=n of them, and compare them with
 	  $(BIN)/python -m tests.fuzz.fuzz --programs $(PROGRAMS) $(if $(SEED),--seed $(SEED))
 
 KILLS ?= 100
-soak: $(STAMP) ## kill a job at random, KILLS=n times, and look for anything lost or doubled
-	@$(WITH_JAVA) && $(BIN)/scurry warm-up && $(BIN)/python -m tests.faults.soak --kills $(KILLS)
+soak: $(STAMP) ## kill a job at random, KILLS=n times, ENGINE=live too; look for anything lost or doubled
+	@$(WITH_JAVA) && $(BIN)/scurry warm-up && $(BIN)/python -m tests.faults.soak \
+	  --kills $(KILLS) $(if $(ENGINE),--engine $(ENGINE))
+
+HOURS ?= 1
+soak-hours: $(STAMP) ## run a job for HOURS=n hours; see whether memory, files and descriptors grow
+	@$(WITH_JAVA) && $(BIN)/scurry warm-up && $(BIN)/python -m tests.faults.soak_hours \
+	  --hours $(HOURS) $(if $(ENGINE),--engine $(ENGINE))
 
 soak-sinks: $(STAMP) ## the same between Kafka, Postgres and files; OUTAGES=s has the servers go away, too
 	@sh scripts/install_servers.sh

@@ -1,7 +1,8 @@
-"""The process that runs the job under fault: ``python -m tests.faults.driver ROOT MASTER``.
+"""The process that runs the job under fault: ``python -m tests.faults.driver ROOT MASTER ENGINE``.
 
-It prints a line per micro-batch. When the job has ended it writes what Spark's state store holds to
-``ROOT/state.pickle``, restored from the checkpoint alone.
+It prints a line per micro-batch. When the job has ended it writes what the journals of its slots
+hold to ``ROOT/state.pickle``, restored from the checkpoint alone: from Spark's state store, or from
+files if the engine is the live one.
 """
 
 from __future__ import annotations
@@ -18,31 +19,43 @@ from tests.faults.job import build
 from tests.faults.sleepers import LEASE
 
 from scurry.checkpoint.directory import JobDirectory
+from scurry.checkpoint.file_journal import FileJournal
 from scurry.checkpoint.log_files import LogFiles
 from scurry.common import Configuration, RestartStrategies
 from scurry.common.fault_points import VARIABLE
+from scurry.common.options.execution import LIVE
 from scurry.datastream import StreamExecutionEnvironment
 from scurry.engine.spark.class_archive import java_options
 from scurry.engine.spark.routes import route_values
 from scurry.runtime.report import decode_report
-from scurry.state.journal import MemoryJournal, decode_head
+from scurry.state.journal import Journal, MemoryJournal, decode_head
 from scurry.state.local.disk import LocalStore
 from scurry.state.slot_store import SlotStore
 from scurry.state.tables.list_table import ListTable
 from scurry.state.tables.map_table import MapTable
 
 SLOTS = 2
+#: the variable that says at which address executors find the driver
+HOST = "SCURRY_TEST_DRIVER_HOST"
+#: In the live engine there are as many checkpoints as there are micro-batches in the other one, and
+#: not many more records in each.
+LIVE_SETTINGS = {
+    "execution.checkpointing.interval": "150 ms",
+    "execution.live.linger": "10 ms",
+    "scurry.batch.max-records": "10",
+}
 KINDS: dict[tuple[str, str], type] = {
     ("per-key", "sums"): MapTable,
     ("per-key", "recent"): ListTable,
 }
 
 
-def main(root: Path, master: str) -> None:
+def main(root: Path, master: str, engine: str) -> None:
     """Run the job to its end."""
-    cluster = master.startswith("local-cluster")
+    cluster = not master.startswith("local[")
     settings = {
         "spark.master": master,
+        "execution.engine": engine,
         "execution.checkpointing.dir": str(root / "checkpoint"),
         "scurry.checkpoint.lease-duration": LEASE,
         "scurry.state.local-dir": str(root / "local"),
@@ -55,8 +68,12 @@ def main(root: Path, master: str) -> None:
         "spark.executorEnv.PYTHONPATH": os.environ["PYTHONPATH"],
         f"spark.executorEnv.{VARIABLE}": os.environ.get(VARIABLE, ""),
     }
+    if engine == LIVE:
+        settings.update(LIVE_SETTINGS)
     if cluster:
-        settings["spark.driver.host"] = "127.0.0.1"
+        for name in ("spark.driver.host", "spark.driver.bindAddress"):
+            settings[name] = os.environ.get(HOST, "127.0.0.1")
+        settings["spark.executor.memory"] = "512m"
         # a JVM that starts quickly, as the driver's does
         options = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", *java_options()]
         settings["spark.executor.extraJavaOptions"] = " ".join(options)
@@ -67,7 +84,8 @@ def main(root: Path, master: str) -> None:
     build(env, root)
     env.on_progress(lambda p: print("batch", p.batch, p.restarts, flush=True))
     env.execute()
-    states = read_states(root / "checkpoint")
+    read = read_files if engine == LIVE else read_states
+    states = read(root / "checkpoint")
     (root / "state.pickle").write_bytes(pickle.dumps(states))
     print("finished", flush=True)
 
@@ -105,7 +123,20 @@ def read_states(checkpoint: Path) -> dict[str, dict[str, Any]]:
     return states
 
 
-def _add_slot(states: dict[str, dict[str, Any]], journal: MemoryJournal) -> None:
+def read_files(checkpoint: Path) -> dict[str, dict[str, Any]]:
+    """As :func:`read_states`, of a job in the live engine."""
+    directory = JobDirectory(str(checkpoint))
+    epoch, home = directory.last_epoch(), directory.home
+    assert epoch is not None
+    states: dict[str, dict[str, Any]] = {"per-key": {}, "per-group": {}}
+    for place, stored in epoch.journals.items():
+        stage, slot = map(int, place.split("-"))
+        journal = FileJournal(home.log(stage, slot), home.runs(stage, slot), "", stored)
+        _add_slot(states, journal)
+    return states
+
+
+def _add_slot(states: dict[str, dict[str, Any]], journal: Journal) -> None:
     with tempfile.TemporaryDirectory() as directory:
         local = LocalStore(Path(directory))
         store = SlotStore(local, 128)
@@ -126,4 +157,4 @@ def _add_slot(states: dict[str, dict[str, Any]], journal: MemoryJournal) -> None
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3])

@@ -12,21 +12,25 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from scurry.common.fault_points import VARIABLE
 
 REPOSITORY = Path(__file__).parents[2]
 #: how long a job may take to complete a micro-batch, a start from nothing included
 PATIENCE_SECONDS = 180.0
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class Driver:
     """``python -m <module> <arguments>``, and what it has said so far. ``root`` holds its log, and
     the directory ``faults`` in which points are armed."""
 
-    def __init__(self, root: Path, module: str, *arguments: str) -> None:
+    def __init__(
+        self, root: Path, module: str, *arguments: str, variables: Mapping[str, str] = _NONE
+    ) -> None:
         path = os.pathsep.join([str(REPOSITORY / "src"), str(REPOSITORY)])
         self.batch, self.restarts = -1, 0
         self.finished = False
@@ -39,7 +43,7 @@ class Driver:
             stderr=self.log,
             text=True,
             start_new_session=True,
-            env={**os.environ, "PYTHONPATH": path, VARIABLE: str(root / "faults")},
+            env={**os.environ, "PYTHONPATH": path, VARIABLE: str(root / "faults"), **variables},
         )
         threading.Thread(target=self._listen, daemon=True).start()
 

@@ -1,10 +1,10 @@
 """Kill a job at random, again and again, and compare what it leaves behind with a computation in
-plain Python: ``python -m tests.faults.soak --kills 100``.
+plain Python: ``python -m tests.faults.soak --kills 100 --engine live``.
 
 The kills are dealt out over *rounds*. A round is one job from its first record to its last, run by
 one driver after the other; a driver lives until a strike ends it, or is paused by one, and woken
 while the next one runs. At the end of a round the output
-of both sinks and the state in Spark's store must be exactly what :func:`tests.faults.job.expected`
+of both sinks and the state in the checkpoint must be exactly what :func:`tests.faults.job.expected`
 says.
 """
 
@@ -18,26 +18,31 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, cycle, islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+import psutil
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 from tests.faults.job import FileSink, expected
 from tests.faults.process import PATIENCE_SECONDS, Driver
 from tests.faults.sleepers import Sleepers
-from tests.faults.strikes import CLUSTER, FATAL, PAUSES, SURVIVED, Target
+from tests.faults.strikes import ARSENALS, Arsenal, Target
 
 from scurry.checkpoint.directory import JobDirectory
+from scurry.common.options.execution import LIVE, MICRO_BATCH
 
 MASTERS = ("local[2]", "local[2,4]", "local-cluster[2,1,1024]")
 KILLS_PER_ROUND = 25
 #: strikes of which one ends the driver's life
 LIFE = 5
+#: how long tasks may outlive their driver
+ORPHAN_SECONDS = 5.0
 
 
 @dataclass
@@ -50,6 +55,14 @@ class Tally:
     lost: int = 0
     duplicated: int = 0
     mismatches: int = 0
+    #: by kind: the longest time until a job that had survived a strike made progress again
+    silence: dict[str, float] = field(default_factory=dict)
+    #: the longest time for which tasks of the live engine have outlived their driver
+    orphaned: float = 0.0
+
+    def took(self, kind: str, seconds: float) -> None:
+        """The job went on ``seconds`` after a strike."""
+        self.silence[kind] = max(self.silence.get(kind, 0.0), seconds)
 
     @property
     def line(self) -> str:
@@ -66,10 +79,14 @@ class Tally:
 class Round:
     """One job, from the first record to the last."""
 
-    def __init__(self, root: Path, rng: random.Random, tally: Tally) -> None:
+    def __init__(
+        self, root: Path, rng: random.Random, tally: Tally, engine: str = MICRO_BATCH
+    ) -> None:
         self.root = root
         self.rng = rng
         self.tally = tally
+        self.engine = engine
+        self.arsenal = ARSENALS[engine]
         self.sleepers = Sleepers(root)
         for part in ("first", "second", "faults", "local"):
             (root / part).mkdir(parents=True)
@@ -92,7 +109,7 @@ class Round:
         self._compare()
 
     def _driver(self, master: str) -> Driver:
-        return Driver(self.root, "tests.faults.driver", str(self.root), master)
+        return Driver(self.root, "tests.faults.driver", str(self.root), master, self.engine)
 
     def _live(self, master: str, kinds: list[str], on_kill: Callable[[str], None]) -> None:
         """One driver's life."""
@@ -101,7 +118,7 @@ class Round:
             for kind in kinds:
                 if not self._strike(driver, master, kind, on_kill):
                     break
-                if kind in PAUSES and self._struck:
+                if kind in self.arsenal.pauses and self._struck:
                     self.sleepers.add(driver)
                     return
         except BaseException:
@@ -126,18 +143,36 @@ class Round:
         if self.rng.random() < 0.7:
             # otherwise they sleep on, perhaps through the next driver's life
             self.tally.restarts += self.sleepers.wake()
-        strikes = {**FATAL, **PAUSES, **SURVIVED, **CLUSTER}
         target = Target(
             *(driver.process.pid, self.root, self.rng, lambda: driver.batch),
             *(lambda: driver.alive, lambda: self._driver(master)),
         )
-        self._struck = strikes[kind](target)
+        before, tasks = driver.batch, target.workers()
+        self._struck = self.arsenal.all[kind](target)
         if self._struck:
             self.tally.kills[kind] += 1
             on_kill(kind)
-            if kind in FATAL:
+            if kind in self.arsenal.fatal:
                 driver.wait_until(lambda: False)
+                self._await_end_of(tasks)
+            elif kind not in self.arsenal.pauses:
+                self._await_progress(driver, kind, max(before, driver.batch))
         return driver.alive
+
+    def _await_end_of(self, tasks: list[psutil.Process]) -> None:
+        """The driver is dead: in the live engine, nothing of it must be left after a moment."""
+        if self.engine == LIVE:
+            began = time.monotonic()
+            _, left = psutil.wait_procs(tasks, timeout=ORPHAN_SECONDS)
+            if left:
+                raise SystemExit(f"{len(left)} tasks have outlived their driver.")
+            self.tally.orphaned = max(self.tally.orphaned, time.monotonic() - began)
+
+    def _await_progress(self, driver: Driver, kind: str, before: int) -> None:
+        began = time.monotonic()
+        # what was committed before the strike may be told after it
+        if driver.wait_until(lambda: driver.batch >= before + 2):
+            self.tally.took(kind, time.monotonic() - began)
 
     def _compare(self) -> None:
         epoch = JobDirectory(str(self.root / "checkpoint")).last_epoch()
@@ -162,13 +197,15 @@ def _differences(wanted: dict[str, Any], found: dict[str, Any]) -> int:
     return wrong
 
 
-def plan(kills: int, rng: random.Random) -> Iterator[list[tuple[str, list[str]]]]:
+def plan(
+    kills: int, rng: random.Random, arsenal: Arsenal = ARSENALS[MICRO_BATCH]
+) -> Iterator[list[tuple[str, list[str]]]]:
     """The rounds: for each its lives, a master and the strikes one driver has to take.
 
     Every kind gets its turn before any gets a second one.
     """
-    ending = {**FATAL, **PAUSES}
-    fatal, survived, cluster = (dealt(rng, kinds) for kinds in (ending, SURVIVED, CLUSTER))
+    decks = {**arsenal.fatal, **arsenal.pauses}, arsenal.survived, arsenal.cluster
+    fatal, survived, cluster = (dealt(rng, kinds) for kinds in decks)
     masters = cycle(MASTERS)
     while kills > 0:
         lives: list[tuple[str, list[str]]] = []
@@ -191,25 +228,27 @@ def dealt(rng: random.Random, kinds: dict[str, Any]) -> Iterator[str]:
     return chain.from_iterable(decks)
 
 
-def soak(kills: int, seed: int, root: Path, on_kill: Callable[[str], None]) -> Tally:
+def soak(kills: int, seed: int, root: Path, on_kill: Callable[[str], None], engine: str) -> Tally:
     """Strike ``kills`` times; raises SystemExit if a job cannot go on."""
     rng = random.Random(seed)
     tally = Tally()
     number = 0
     while (left := kills - tally.kills.total()) > 0:
-        for lives in plan(left, rng):
-            Round(root / str(number), rng, tally).run(lives, on_kill)
+        for lives in plan(left, rng, ARSENALS[engine]):
+            Round(root / str(number), rng, tally, engine).run(lives, on_kill)
             number += 1
             if not tally.clean:
                 return tally
     return tally
 
 
-def show_kills(console: Console, kills: Counter[str]) -> None:
-    """How often there was which kind."""
-    table = Table("strike", "times", title="Kills by kind")
+def show_kills(
+    console: Console, kills: Counter[str], silence: Mapping[str, float] = MappingProxyType({})
+) -> None:
+    """How often there was which kind, and how long the job was silent after it at most."""
+    table = Table("strike", "times", "silent for up to", title="Kills by kind")
     for kind, times in sorted(kills.items()):
-        table.add_row(kind, str(times))
+        table.add_row(kind, str(times), f"{silence[kind]:.1f} s" if kind in silence else "")
     console.print(table)
 
 
@@ -218,6 +257,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10_000))
+    parser.add_argument("--engine", choices=list(ARSENALS), default=MICRO_BATCH)
     options = parser.parse_args()
     console = Console()
     root = Path(tempfile.mkdtemp(prefix="scurry-soak-"))
@@ -231,13 +271,15 @@ def main() -> None:
             if not console.is_terminal:
                 console.print(f"{(time.monotonic() - began) / 60:5.1f} min  {kind}")
 
-        tally = soak(options.kills, options.seed, root, on_kill)
-    show_kills(console, tally.kills)
+        tally = soak(options.kills, options.seed, root, on_kill, options.engine)
+    show_kills(console, tally.kills, tally.silence)
     minutes = (time.monotonic() - began) / 60
     console.print(
         f"{tally.batches} micro-batches, {tally.restarts} restarts within a driver, "
         f"{minutes:.1f} minutes"
     )
+    if options.engine == LIVE:
+        console.print(f"tasks have outlived their driver by up to {tally.orphaned:.1f} s")
     if tally.clean:
         shutil.rmtree(root, ignore_errors=True)
     print(tally.line)

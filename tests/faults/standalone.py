@@ -1,5 +1,5 @@
 """A standalone cluster of Spark on this machine: a master and two workers, which have no directory
-in common."""
+in common, and of which each may be on a machine of its own (:mod:`tests.faults.machines`)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pyspark
+from tests.faults.machines import Machines
 from tests.faults.process import REPOSITORY
 
 from scurry.testing.servers import free_port
@@ -37,18 +38,21 @@ def environment(place: Path) -> dict[str, str]:
 
 
 @contextmanager
-def standalone_cluster(root: Path) -> Iterator[str]:
+def standalone_cluster(root: Path, machines: Machines | None = None) -> Iterator[str]:
     """The address of the master; the workers have their files in ``root/0`` and ``root/1``."""
     port = free_port()
-    master = f"spark://127.0.0.1:{port}"
-    address = ["--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"]
+    host = "127.0.0.1" if machines is None else machines.host
+    master = f"spark://{host}:{port}"
+    address = ["--host", host, "--port", str(port), "--webui-port", "0"]
     with ExitStack() as stack:
-        stack.enter_context(_daemon(root / "master", "master.Master", *address))
-        for number in ("0", "1"):
-            place = root / number
+        stack.enter_context(_daemon(root / "master", [], host, "master.Master", *address))
+        for number in range(2):
+            place = root / str(number)
             own = ["--cores", "1", "--memory", "600m", "--work-dir", str(place / "work")]
-            own += ["--host", "127.0.0.1", "--webui-port", "0"]
-            stack.enter_context(_daemon(place, "worker.Worker", *own, master))
+            at = host if machines is None else machines.hosts[number]
+            on = [] if machines is None else machines.on(number)
+            own += ["--host", at, "--webui-port", "0"]
+            stack.enter_context(_daemon(place, on, at, "worker.Worker", *own, master))
         deadline = time.monotonic() + _START_SECONDS
         log = root / "master" / "log"
         while log.read_text().count("Registering worker") < 2:
@@ -59,10 +63,10 @@ def standalone_cluster(root: Path) -> Iterator[str]:
 
 
 @contextmanager
-def _daemon(place: Path, name: str, *arguments: str) -> Iterator[None]:
-    settings = environment(place)
+def _daemon(place: Path, on: list[str], host: str, name: str, *arguments: str) -> Iterator[None]:
+    settings = {**environment(place), "SPARK_LOCAL_IP": host}
     spark = Path(pyspark.__file__).parent
-    command = [str(spark / "bin" / "spark-class"), f"{_DEPLOY}.{name}", *arguments]
+    command = [*on, str(spark / "bin" / "spark-class"), f"{_DEPLOY}.{name}", *arguments]
     with (place / "log").open("wb") as log:
         process = subprocess.Popen(command, cwd=place, env=settings, stdout=log, stderr=log)
     try:

@@ -23,12 +23,18 @@ from tests.faults.sleepers import pause, refused
 from scurry.common.fault_points import (
     DRIVER_POINTS,
     LEASE_POINTS,
+    ROUND_POINTS,
     SINK_POINTS,
     TICKET_POINTS,
     WORKER_POINTS,
 )
+from scurry.common.options.execution import LIVE, MICRO_BATCH
 
 PATIENCE_SECONDS = 60.0
+#: how long a task of the live engine is paused
+PAUSE_SECONDS = 30.0
+#: how long a disk is slow, and how long a checkpoint then takes
+SLOW_SECONDS, EACH_SECONDS = 10.0, 1.0
 
 
 @dataclass
@@ -226,6 +232,32 @@ def zombie(target: Target) -> bool:
     return True
 
 
+def pause_task(target: Target) -> bool:
+    """A task of the live engine stands still for a while, with all its connections open."""
+    time.sleep(target.rng.uniform(0, 0.5))
+    workers = target.workers()
+    if not workers:
+        return False
+    paused = target.rng.choice(workers)
+    paused.suspend()
+    time.sleep(PAUSE_SECONDS)
+    paused.resume()
+    return True
+
+
+def slow_disk(target: Target) -> bool:
+    """For a while, every time a slot begins to write its state it takes long."""
+    deadline, times = time.monotonic() + SLOW_SECONDS, 0
+    while time.monotonic() < deadline and target.alive():
+        target.arm("before-journal", "SIGSTOP")
+        pid = target.struck("before-journal")
+        if pid:
+            time.sleep(EACH_SECONDS)
+            os.kill(pid, signal.SIGCONT)
+            times += 1
+    return times > 0
+
+
 FATAL: dict[str, Strike] = {
     "driver": kill_driver,
     **{f"driver {point}": at_point(point) for point in DRIVER_POINTS},
@@ -252,3 +284,32 @@ SURVIVED: dict[str, Strike] = {
 SINK_SURVIVED: dict[str, Strike] = {f"worker {point}": at_point(point) for point in TICKET_POINTS}
 #: only where there are executors of their own
 CLUSTER: dict[str, Strike] = {"executor": kill_executor, "zombie attempt": zombie}
+
+
+@dataclass(frozen=True)
+class Arsenal:
+    """The kinds of strikes that are for jobs of an engine."""
+
+    fatal: dict[str, Strike]
+    pauses: dict[str, Strike]
+    survived: dict[str, Strike]
+    cluster: dict[str, Strike]
+
+    @property
+    def all(self) -> dict[str, Strike]:
+        """Every kind."""
+        return {**self.fatal, **self.pauses, **self.survived, **self.cluster}
+
+
+ARSENALS = {
+    MICRO_BATCH: Arsenal(FATAL, PAUSES, SURVIVED, CLUSTER),
+    LIVE: Arsenal(
+        {"driver": kill_driver, **{f"driver {point}": at_point(point) for point in ROUND_POINTS}},
+        {
+            "pause": pause_driver,
+            **{f"pause {point}": paused_at(point) for point in (*ROUND_POINTS, *LEASE_POINTS)},
+        },
+        {**SURVIVED, "task paused": pause_task, "slow disk": slow_disk},
+        CLUSTER,
+    ),
+}

@@ -104,6 +104,12 @@ def _facts(status: RunningStatus) -> Iterable[str]:
         f"{metrics.last_checkpoint_duration:,.0f} ms ({parts}), "
         f"{size_in_words(metrics.last_checkpoint_size)} written"
     )
+    if metrics.num_rounds:
+        held_up = metrics.back_pressured_time_ms_per_second / 10
+        yield (
+            f"{metrics.num_rounds:,} rounds, of at most {metrics.records_per_round_limit:,} "
+            f"records of a source now; sources had to wait {held_up:.0f} % of the time"
+        )
     if metrics.num_restarts:
         failure = plain(metrics.last_failure).splitlines() or [""]
         yield f"restarted {metrics.num_restarts} times, the last time after: {failure[0]}"

@@ -32,6 +32,10 @@ WORKER_POINTS = (
 #: committed; epoch written and only Spark's own commit missing
 DRIVER_POINTS = ("planned", "before-sinks", "between-sinks", "after-sinks", "after-epoch")
 
+#: on the driver of the live engine, whose sinks commit after the epoch: what sinks have prepared is
+#: durable, and the epoch is not; the rest as above
+ROUND_POINTS = ("before-epoch", "after-epoch", "between-sinks", "after-sinks")
+
 #: on the driver: it has made sure that the lease is still its own, and now does what that allows
 LEASE_POINTS = ("lease-checked",)
 

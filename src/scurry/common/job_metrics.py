@@ -170,6 +170,23 @@ class JobMetrics(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     last_micro_batch_duration: Annotated[
         float, _gauge("Milliseconds from the plan of the last micro-batch to its end.")
     ] = 0.0
+    num_rounds: Annotated[
+        int, _counter("Rounds of the live engine that were finished since the job was started.")
+    ] = 0
+    records_per_round_limit: Annotated[
+        int,
+        _gauge(
+            "In the live engine, the most records that a round may read from a source now: fewer "
+            "if what they make would take too much memory."
+        ),
+    ] = 0
+    back_pressured_time_ms_per_second: Annotated[
+        float,
+        _gauge(
+            "In the live engine, milliseconds of each second in which sources had to wait because "
+            "as many rounds were under way as may be, between the last two checkpoints."
+        ),
+    ] = 0.0
     #: the parts of the checkpoint's duration, in milliseconds: ``state``, ``sinks``, ``epoch``
     checkpoint_parts: dict[str, float] = {}
     #: what the last micro-batch's time went into, in milliseconds, by phase

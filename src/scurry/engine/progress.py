@@ -45,6 +45,30 @@ class StopWatch:
 
 
 @dataclass
+class Rounds:
+    """What the live engine tells of its rounds."""
+
+    #: how many there were in this run, in attempts before this one and in this one
+    before: int = 0
+    now: int = 0
+    #: the most records that the next one may read from a source
+    limit: int = 0
+    #: the share of the time since the last checkpoint but one for which sources had to wait
+    held_up: float = 0.0
+
+    @property
+    def total(self) -> int:
+        """All rounds of this run."""
+        return self.before + self.now
+
+    def take(self, now: int, limit: int, held_up: float) -> None:
+        """What is so after a checkpoint; an attempt counts its rounds from 0."""
+        if now < self.now:
+            self.before += self.now
+        self.now, self.limit, self.held_up = now, limit, held_up
+
+
+@dataclass
 class Progress:
     """A snapshot of a running job, renewed after every micro-batch, and while it has to wait."""
 
@@ -69,6 +93,8 @@ class Progress:
     watch: StopWatch = field(default_factory=StopWatch, repr=False)
     #: micro-batches finished in this run
     batches: int = 0
+    #: the rounds of the live engine
+    rounds: Rounds = field(default_factory=Rounds)
 
     #: how often the job started again, and the failure before the last time
     restarts: int = 0

@@ -92,6 +92,8 @@ class IngressTask:
         #: what consumes the records of the sources read so far, by the tags of their outputs
         self._consumers: dict[str, dict[str, list[Consumer]]] = {}
         self._token = ""
+        #: how many records have been read
+        self.records = 0
 
     def stale(self, plan: TaskPlan) -> bool:
         """Whether functions here hold operator state other than the plan's, because another worker
@@ -207,6 +209,7 @@ class IngressTask:
                 if DEAD_LETTERS.tag_id in consumers:
                     meter.records_out += rejected.size
             place += batch.size
+            self.records += batch.size
             meter.records_in += batch.size
             meter.records_out += batch.size
             context.report.count(f"read:{source.uid}", batch.size)

@@ -5,18 +5,32 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 
+from scurry.engine.live import doors
 from scurry.engine.live.doors import Address, Door, connect, own_host
-from scurry.engine.live.links import Link
+from scurry.engine.live.encryption import Identity, encrypted, make_identity
+from scurry.engine.live.links import Link, link_over
 
 SECRET = b"s" * 32
 
 
-@pytest.fixture
-def pair() -> Iterator[tuple[Link, Link]]:
-    one, other = map(Link, socket.socketpair())
+@pytest.fixture(scope="module")
+def identity() -> Identity:
+    return make_identity()
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "encrypted"])
+def pair(request: pytest.FixtureRequest, identity: Identity) -> Iterator[tuple[Link, Link]]:
+    ends: list[socket.socket] = list(socket.socketpair())
+    if request.param:
+        with ThreadPoolExecutor(1) as other_side:
+            waiting = other_side.submit(encrypted, ends[0], identity, True)
+            ends = [encrypted(ends[1], identity, False), waiting.result()]
+    one, other = map(link_over, ends)
     yield one, other
     one.close()
     other.close()
@@ -156,3 +170,50 @@ def test_an_address_on_another_machine_without_tcp() -> None:
 
 def test_the_host_by_which_others_are_reached() -> None:
     assert own_host(("127.0.0.1", 9)) == "127.0.0.1"
+
+
+@pytest.mark.parametrize("theirs", ["another", "none"])
+def test_who_has_another_certificate_is_not_spoken_to(
+    identity: Identity, theirs: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doors, "_SECONDS", 1.0)
+    door = Door(SECRET, "127.0.0.1", identity)
+    try:
+        waiting = Waiting(door)
+        with pytest.raises(ConnectionError, match="cannot be reached"):
+            connect(reachable(door), SECRET, 7, make_identity() if theirs == "another" else None)
+        waiting.join()
+        assert waiting.found is None
+    finally:
+        door.close()
+
+
+def test_nothing_can_be_read_on_the_way(identity: Identity) -> None:
+    """A proxy sees all that goes over an encrypted connection."""
+    door, seen = Door(SECRET, "127.0.0.1", identity), bytearray()
+    with socket.create_server(("127.0.0.1", 0)) as proxy, ThreadPoolExecutor(3) as others:
+        waiting = Waiting(door)
+        coming = Address("another machine", "", proxy.getsockname())
+        connecting = others.submit(connect, coming, SECRET, 7, identity)
+        client, _ = proxy.accept()
+        assert door.address.tcp is not None
+        server = socket.create_connection(door.address.tcp)
+        for source, target in ((client, server), (server, client)):
+            others.submit(_pass_on, source, target, seen)
+        with connecting.result() as connection:
+            waiting.join()
+            assert waiting.found is not None
+            with waiting.found[1] as other:
+                connection.sendall(b"what nobody else may read")
+                assert other.recv(100) == b"what nobody else may read"
+    door.close()
+    assert len(seen) > 500
+    assert b"nobody else" not in seen
+
+
+def _pass_on(source: socket.socket, target: socket.socket, seen: bytearray) -> None:
+    with source, suppress(OSError):
+        while some := source.recv(4096):
+            seen.extend(some)
+            target.sendall(some)
+        target.shutdown(socket.SHUT_WR)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from scurry.engine.spark.presence import Seat
 from scurry.engine.spark.worker import Kept, WorkerFailure
 from scurry.runtime.envelope import DATA, Envelope
 from scurry.runtime.specs import JobSpec
+from scurry.state.local.store import Commit
 from scurry.testing import ListSink
 
 
@@ -99,6 +101,35 @@ def test_a_store_is_opened_once_and_found_again_by_another_worker(tmp_path: Path
     assert store.path.parent == stores_of(str(tmp_path), "checkpoint")
     assert store.path.name.startswith("1-0-")
     store.close()
+
+
+def test_a_store_is_for_one_worker_alone_until_that_lets_go(tmp_path: Path) -> None:
+    (first, second), spec = (LocalStores(), LocalStores()), job(tmp_path)
+    store = first.get(spec, "checkpoint", 1, 0, tmp_path)
+    assert first.keep_others_out(store, 0)
+    again = second.get(spec, "checkpoint", 1, 0, tmp_path)
+    assert not second.keep_others_out(again, 0.05)
+    with ThreadPoolExecutor(1) as waiting:
+        told = waiting.submit(second.keep_others_out, again, 60)
+        first.close()
+        assert told.result()
+    second.close()
+
+
+def test_a_store_can_be_opened_again_when_its_task_has_ended(tmp_path: Path) -> None:
+    """The next attempt of a live job may run in the same process."""
+    spec, content = job(tmp_path), []
+    for _ in range(2):
+        stores = LocalStores()
+        store = stores.get(spec, "checkpoint", 1, 0, tmp_path)
+        store.check()
+        store.begin()
+        content.append(store.tables())
+        if not content[0]:
+            store.apply(Commit(None, b"one", [("table", [b"key"], [b"record"])]))
+            store.confirm()
+        stores.close()
+    assert content == [[], ["table"]]
 
 
 def test_the_stores_of_a_job_that_has_ended_are_closed(tmp_path: Path) -> None:

@@ -52,6 +52,14 @@ LIVE_SLOTS_WAIT: Option[int] = Option(
     "cluster has a free slot for each of them, before it is refused.",
     least=0,
 )
+LIVE_TLS: Option[bool] = Option(
+    "execution.live.tls",
+    "boolean",
+    False,
+    "Whether connections of the live engine between machines are encrypted. The job makes a "
+    "certificate for each attempt, for which the driver needs the extra `scurry[tls]`; Spark "
+    "brings it to the tasks, so Spark's own connections should be encrypted, too.",
+)
 
 PARALLELISM: Option[int] = Option(
     "parallelism.default",

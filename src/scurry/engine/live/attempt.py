@@ -27,6 +27,7 @@ from scurry.common.waiting import Wait
 from scurry.engine.job import Job
 from scurry.engine.live.conductor import Conductor, Settings, TaskFailed, TaskGone
 from scurry.engine.live.doors import Door
+from scurry.engine.live.encryption import make_identity
 from scurry.engine.live.task import LiveWork
 from scurry.engine.pace import Pace
 from scurry.engine.progress import Progress
@@ -86,6 +87,7 @@ class LiveAttempt:
         self._progress = progress
         self._savepoints = savepoints
         self._settings = settings_of(configuration)
+        self._is_encrypted = execution.LIVE_TLS.read(configuration)
         self._patience = execution.LIVE_SLOTS_WAIT.read(configuration) / 1000
         self._protocol = RoundProtocol(job, directory, progress, pace, lease, views)
         spec = job.spec
@@ -119,12 +121,14 @@ class LiveAttempt:
     def _conduct(self, stopping: threading.Event, on_progress: Callable[[Progress], None]) -> None:
         epoch = self._directory.last_epoch()
         secret = secrets.token_bytes(32)
-        door = Door(secret, None if self._is_local else self._own_host)
+        identity = make_identity() if self._is_encrypted else None
+        door = Door(secret, None if self._is_local else self._own_host, identity)
         conductor = Conductor(
             *(self._spec, self._tasks, door, self._protocol, self._savepoints, self._settings),
             *(stopping, on_progress, self._progress),
         )
-        work = LiveWork(self._payload, self._tasks, door.address, secret, self._payload.run_id[:12])
+        token = self._payload.run_id[:12]
+        work = LiveWork(self._payload, self._tasks, door.address, secret, token, identity)
         thread = threading.Thread(
             target=self._run_tasks, args=(work, conductor.wake), name="scurry-tasks", daemon=True
         )

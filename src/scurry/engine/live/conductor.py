@@ -25,7 +25,8 @@ import msgspec
 from scurry.checkpoint.epochs import Epoch
 from scurry.checkpoint.file_journal import StoredHead, place_name
 from scurry.engine.live.doors import Address, Door
-from scurry.engine.live.links import Link
+from scurry.engine.live.flow import Flow
+from scurry.engine.live.links import Link, link_over
 from scurry.engine.live.messages import (
     CAME,
     DONE,
@@ -54,8 +55,6 @@ from scurry.runtime.specs import JobSpec
 _IDLE_SECONDS = 0.005
 #: How long the loop waits at most.
 _WAIT_SECONDS = 0.05
-#: Bytes between tasks that a round may make before rounds get smaller.
-_MOST_BYTES = 64 << 20
 
 
 class TaskFailed(RuntimeError):
@@ -101,6 +100,7 @@ class _Under:
     wishes: list[int] = field(default_factory=list)
     cells: list[bytes] = field(default_factory=list)
     sent: int = 0
+    read: int = 0
 
 
 class Conductor:
@@ -151,7 +151,7 @@ class Conductor:
         self._next_look = 0.0
         #: which task reads which source partition
         self._dealt: dict[tuple[str, str], int] = {}
-        self._limit = settings.most_records
+        self._flow = Flow(settings.most_records, len(spec.sources))
 
     def wake(self) -> None:
         """Have the loop look at once; called from another thread."""
@@ -179,6 +179,13 @@ class Conductor:
             look()
             self._flush()
             self._take_in(_WAIT_SECONDS)
+        self._close_door()
+
+    def _close_door(self) -> None:
+        """All are there: a stranger who comes now is not even looked at, which could take long."""
+        for each in self._door.sockets:
+            self._poll.unregister(each.fileno())
+        self._door.close()
 
     # --- the loop
 
@@ -217,7 +224,9 @@ class Conductor:
             return
         now = time.monotonic()
         planner = self._protocol.planner
-        if planner.done or len(self._under) >= self._settings.in_flight or now < self._next_look:
+        full = len(self._under) >= self._settings.in_flight
+        self._flow.look(full and now >= self._next_look, now)
+        if planner.done or full or now < self._next_look:
             return
         mark = self._checkpoint is None and self._wants_mark(now)
         if not mark and (self._stopping.is_set() or self._is_ending_with_savepoint()):
@@ -225,7 +234,7 @@ class Conductor:
             return
         if self._savepoints.draining:
             planner.drain()
-        planner.max_records = self._limit
+        planner.max_records = self._flow.limit
         tasks = self._protocol.plan_round(force=mark)
         if tasks is None:
             self._next_look = now + max(self._settings.linger, _IDLE_SECONDS)
@@ -294,7 +303,7 @@ class Conductor:
         found = self._door.accept(at)
         if found is not None:
             task, connection = found
-            link = self._links[task] = Link(connection)
+            link = self._links[task] = link_over(connection)
             self._who[link.fileno()] = task
             self._poll.register(link.fileno(), select.POLLIN)
 
@@ -326,6 +335,7 @@ class Conductor:
         under = self._under[done.round]
         under.missing -= 1
         under.sent += done.sent
+        under.read += done.read
         under.cells.extend(done.cells)
         if done.wake is not None:
             under.wishes.append(done.wake)
@@ -334,14 +344,7 @@ class Conductor:
             del self._under[done.round]
             cells = [Envelope(0, DRIVER, "", 0, "", 0, CELLS, 0, each) for each in under.cells]
             self._protocol.take_round(cells, under.wishes)
-            self._adapt(under.sent)
-
-    def _adapt(self, sent: int) -> None:
-        """Make rounds smaller while they make more bytes than there should be in memory."""
-        if sent > _MOST_BYTES:
-            self._limit = max(1, self._limit * _MOST_BYTES // sent // 2)
-        elif self._limit < self._settings.most_records and sent < _MOST_BYTES // 4:
-            self._limit = min(self._settings.most_records, self._limit * 2)
+            self._flow.after(under.read, under.sent)
 
     def _on_told(self, told: Told) -> None:
         checkpoint = self._checkpoint
@@ -370,6 +373,9 @@ class Conductor:
         self._conclude()
         self._checkpoint = None
         self._last_checkpoint = began
+        self._progress.rounds.take(
+            self._flow.rounds, self._flow.limit, self._flow.held_up(time.monotonic())
+        )
         self._on_progress(self._progress)
         if not self._stopping.is_set():
             self._serve()

@@ -3,7 +3,8 @@
 Processes on one machine meet at a Unix socket, in a directory that only the user can enter;
 processes on different machines meet over TCP. Either side of a connection shows that it knows the
 secret of the job, which Spark brings to tasks with their work, before anything else is read from
-it. The secret itself never travels over the connection.
+it. The secret itself never travels over the connection. What goes over TCP is encrypted if the
+processes are given a certificate (:mod:`scurry.engine.live.encryption`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from hashlib import sha256
 from pathlib import Path
 
 import msgspec
+
+from scurry.engine.live.encryption import Identity, encrypted
 
 _NONCE, _PROOF, _NUMBER = 16, sha256().digest_size, 4
 #: How long somebody may take to show who they are.
@@ -46,10 +49,14 @@ def this_machine() -> str:
 
 
 class Door:
-    """Waits for connections. With ``host`` others than processes on this machine may come too."""
+    """Waits for connections. With ``host`` others than processes on this machine may come too, with
+    ``identity`` over encrypted connections alone."""
 
-    def __init__(self, secret: bytes, host: str | None = None) -> None:
+    def __init__(
+        self, secret: bytes, host: str | None = None, identity: Identity | None = None
+    ) -> None:
         self._secret = secret
+        self._identity = identity
         self._directory = tempfile.TemporaryDirectory(prefix="scurry-", dir=_short_directory())
         path = os.path.join(self._directory.name, "door")
         unix = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -68,6 +75,8 @@ class Door:
         connection, _ = at.accept()
         connection.settimeout(_SECONDS)
         try:
+            if self._identity is not None and connection.family != socket.AF_UNIX:
+                connection = encrypted(connection, self._identity, waits=True)
             challenge = secrets.token_bytes(_NONCE)
             connection.sendall(challenge)
             answer = _exactly(connection, _PROOF + _NONCE + _NUMBER)
@@ -91,12 +100,20 @@ class Door:
         self._directory.cleanup()
 
 
-def connect(address: Address, secret: bytes, number: int) -> socket.socket:
+def connect(
+    address: Address, secret: bytes, number: int, identity: Identity | None = None
+) -> socket.socket:
     """A connection to the process at ``address``, which learns that ``number`` has come. Raises
-    :class:`ConnectionError` if it cannot be had, or if the other side does not know the secret."""
-    connection = _dialled(address)
+    :class:`ConnectionError` if it cannot be had, or if the other side does not know the secret, or
+    does not have the same ``identity``."""
+    try:
+        connection = _dialled(address)
+    except OSError as failure:
+        raise ConnectionError(f"{address} cannot be reached: {failure}") from failure
     connection.settimeout(_SECONDS)
     try:
+        if identity is not None and connection.family != socket.AF_UNIX:
+            connection = encrypted(connection, identity, waits=False)
         challenge = _exactly(connection, _NONCE)
         said = secrets.token_bytes(_NONCE) + number.to_bytes(_NUMBER, "big")
         connection.sendall(_proof(secret, b"comes", challenge + said) + said)

@@ -7,6 +7,7 @@ other side does not take yet waits in memory, and :attr:`Link.backlog` says how 
 from __future__ import annotations
 
 import socket
+import ssl
 from collections import deque
 from typing import Any
 
@@ -18,10 +19,22 @@ _LENGTH = 4
 _AT_ONCE = 1 << 20
 #: How many buffers one call hands to the system.
 _BUFFERS = 64
+#: How many bytes are encrypted at a time.
+_PIECE = 1 << 16
+#: What a connection says that cannot go on now.
+_NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+
+
+def link_over(connection: socket.socket) -> Link:
+    """A connection for messages over ``connection``, which may be an encrypted one."""
+    return SecureLink(connection) if isinstance(connection, ssl.SSLSocket) else Link(connection)
 
 
 class Link:
     """A connection over which messages go both ways."""
+
+    #: a shorter piece that arrives is the last one for now
+    _whole = _AT_ONCE
 
     def __init__(self, connection: socket.socket) -> None:
         connection.setblocking(False)
@@ -51,9 +64,8 @@ class Link:
         """Send as much as the other side takes now."""
         while self._outgoing:
             try:
-                some = [self._outgoing[at] for at in range(min(_BUFFERS, len(self._outgoing)))]
-                sent = self._connection.sendmsg(some)
-            except BlockingIOError:
+                sent = self._push()
+            except _NOT_NOW:
                 return
             except OSError:
                 # why the other side has gone, whoever reads from it will hear
@@ -61,6 +73,11 @@ class Link:
                 self.backlog = 0
                 return
             self._sent(sent)
+
+    def _push(self) -> int:
+        """Hand some of what waits to the system; how much of that it takes."""
+        some = [self._outgoing[at] for at in range(min(_BUFFERS, len(self._outgoing)))]
+        return self._connection.sendmsg(some)
 
     def _sent(self, size: int) -> None:
         self.backlog -= size
@@ -79,9 +96,9 @@ class Link:
                 self._incoming += some
                 if not some:
                     self.closed = True
-                if len(some) < _AT_ONCE:
+                if len(some) < self._whole:
                     break
-        except BlockingIOError:
+        except _NOT_NOW:
             pass
         except OSError:
             self.closed = True
@@ -105,6 +122,31 @@ class Link:
         """Hang up."""
         self.closed = True
         self._connection.close()
+
+
+class SecureLink(Link):
+    """A link over an encrypted connection."""
+
+    # what is decrypted and not taken, the system does not tell of: so all of it is taken
+    _whole = 1
+
+    def __init__(self, connection: socket.socket) -> None:
+        super().__init__(connection)
+        #: what was offered and not taken has to be offered again as it was
+        self._offered = b""
+
+    def _push(self) -> int:
+        if not self._offered:
+            some, size = [], 0
+            for each in self._outgoing:
+                some.append(each[: _PIECE - size])
+                size += len(some[-1])
+                if size == _PIECE:
+                    break
+            self._offered = b"".join(some)
+        sent = self._connection.send(self._offered)
+        self._offered = self._offered[sent:]
+        return sent
 
 
 #: How long a connection between machines may be silent before the other side counts as gone.

@@ -55,6 +55,8 @@ class Done(msgspec.Struct, array_like=True):
     sent: int
     #: where event time stands in source partitions, where that has changed
     cells: list[bytes]
+    #: records that it has read
+    read: int
 
 
 class Told(msgspec.Struct, array_like=True):

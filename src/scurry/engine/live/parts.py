@@ -73,6 +73,7 @@ class Parts:
         self._news: list[bytes] = []
         self._wishes: dict[int, list[int]] = {}
         self._sent: Counter[int] = Counter()
+        self._records: Counter[int] = Counter()
 
     def plan(self, planned: Round) -> None:
         """The driver has planned a round."""
@@ -109,12 +110,19 @@ class Parts:
         self._route(0, planned, self._read_all(planned))
         if planned.marked:
             told = self._checkpoint_readers(planned)
-            cells = [envelope for envelope in self._all_cells() if envelope is not None]
-            self._tell(Told(self._index, planned.tick.batch, 0, [*told, *cells]))
+            self._tell(Told(self._index, planned.tick.batch, 0, [*told, *self._all_cells()]))
         if self._last == 0:
             self._end(planned)
 
+    def _forget_moved(self, planned: Round) -> None:
+        """Partitions have been dealt out anew: other tasks tell of those that are not read here."""
+        mine = {(part.source, part.partition) for plan in planned.plans for part in plan.partitions}
+        for place in self._cells.keys() - mine:
+            del self._cells[place], self._told_cells[place]
+
     def _read_all(self, planned: Round) -> Iterator[Envelope]:
+        if planned.cells_count:
+            self._forget_moved(planned)
         for plan in planned.plans:
             reader = self._readers.get(plan.task)
             if reader is None:
@@ -125,7 +133,9 @@ class Parts:
                 known = None if planned.cells_count else self._cells.get(place)
                 if known is not None:
                     partition.cells = known
+            before = reader.records
             yield from reader.round(plan)
+            self._records[planned.number] += reader.records - before
             self._wish(planned.number, reader.wake)
 
     def _checkpoint_readers(self, planned: Round) -> list[Envelope]:
@@ -200,7 +210,8 @@ class Parts:
             del self._ends[part, number]
         news, self._news = self._news, []
         wake = min(self._wishes.pop(number, []), default=None)
-        self._tell(Done(self._index, number, wake, self._sent.pop(number, 0), news))
+        sent, read = self._sent.pop(number, 0), self._records.pop(number, 0)
+        self._tell(Done(self._index, number, wake, sent, news, read))
 
     def close(self) -> list[SlotHost]:
         """Close all functions, unless that is done; the hosts whose input has come to its end."""

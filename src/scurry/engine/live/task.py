@@ -9,8 +9,10 @@ task has gone, it fails, and the job begins anew at the last checkpoint.
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import select
+import threading
 import time
 import traceback
 from collections.abc import Iterable, Iterator
@@ -23,7 +25,8 @@ from scurry.checkpoint.file_journal import FileJournal, StoredHead, place_name
 from scurry.checkpoint.initial_state import InitialState
 from scurry.common.errors import FunctionError
 from scurry.engine.live.doors import Address, Door, connect, own_host
-from scurry.engine.live.links import Link
+from scurry.engine.live.encryption import Identity
+from scurry.engine.live.links import Link, link_over
 from scurry.engine.live.messages import (
     CAME,
     DONE,
@@ -45,10 +48,17 @@ from scurry.engine.waits import NoteBoard
 from scurry.runtime.envelope import Envelope
 from scurry.runtime.host import SlotHost
 
+_log = logging.getLogger("scurry.engine")
 #: Bytes that wait for another task above which nothing new is run until some are sent.
 _MOST_WAITING = 64 << 20
 #: How long the loop waits at most before it looks whether anything else is to be done.
 _WAIT_SECONDS = 1.0
+#: How often it is looked whether a task that has ended still watches the driver.
+_LOOK_SECONDS = 1.0
+#: How long a task may go on after the driver has gone.
+_LAST_SECONDS = 3.0
+#: How long a task waits for another process to let go of its slot's local store.
+_EVICTION_SECONDS = 5.0
 
 
 class TaskFailure(RuntimeError):
@@ -65,13 +75,20 @@ class LiveWork:
     the address by which it reaches the driver."""
 
     def __init__(
-        self, payload: JobPayload, tasks: int, driver: Address, secret: bytes, token: str
+        self,
+        payload: JobPayload,
+        tasks: int,
+        driver: Address,
+        secret: bytes,
+        token: str,
+        identity: Identity | None = None,
     ) -> None:
         self._payload = payload
         self._tasks = tasks
         self._driver = driver
         self._secret = secret
         self._token = token
+        self._identity = identity
 
     def __call__(self, _: Iterable[Any]) -> Iterator[Any]:
         context = TaskContext.get()
@@ -80,6 +97,7 @@ class LiveWork:
         task = LiveTask(
             self._payload,
             *(context.partitionId(), self._tasks, self._driver, self._secret, self._token),
+            self._identity,
         )
         with NoteBoard(self._payload.home.waiting):
             task.run()
@@ -97,19 +115,22 @@ class LiveTask:
         driver: Address,
         secret: bytes,
         token: str,
+        identity: Identity | None,
     ) -> None:
         self._payload = payload
         self._index = index
         self._tasks = tasks
         self._secret = secret
         self._token = token
-        self._control = Link(connect(driver, secret, index))
+        self._identity = identity
+        self._control = link_over(connect(driver, secret, index, identity))
         #: where others can reach this task, None if all are on this machine
         self._host = None if driver.tcp is None else own_host(driver.tcp)
         self._peers: dict[int, Link] = {}
         self._stores = LocalStores()
         self._journals: dict[str, StoredHead] = {}
         self._ended = False
+        self._closed = threading.Event()
         self._parts: Parts | None = None
         self._poll = select.poll()
         #: the sockets of which the poll tells when they take more
@@ -121,6 +142,7 @@ class LiveTask:
         """Run until the end; raises what makes the task fail."""
         try:
             self._meet()
+            self._watch_driver()
             # what is there by now stays: collections of garbage need not look at it every time,
             # which takes longer than many rounds
             gc.freeze()
@@ -136,11 +158,28 @@ class LiveTask:
         finally:
             self._close()
 
+    def _watch_driver(self) -> None:
+        """See to it that the process ends soon after the driver, even if a function that takes long
+        keeps the loop from noticing."""
+        threading.Thread(target=self._outlive, name="scurry-driver-watch", daemon=True).start()
+
+    def _outlive(self) -> None:
+        watched = select.poll()
+        # of the events that are asked for, none may be one that the loop makes go away
+        watched.register(self._control.fileno(), getattr(select, "POLLRDHUP", 0))
+        while not self._closed.is_set():
+            if watched.poll(_LOOK_SECONDS * 1000) and not self._closed.wait(_LAST_SECONDS):
+                _log.warning("the driver is gone, and task %s does not end", self._index)
+                os._exit(1)
+
     def _close(self) -> None:
+        self._closed.set()
         gc.unfreeze()
         ended = [] if self._parts is None else self._parts.close()
         for host in ended:
             self._stores.erase(host.store.local)
+        # another attempt of this process could not open them again
+        self._stores.close()
         for link in (*self._peers.values(), self._control):
             link.close()
 
@@ -152,12 +191,14 @@ class LiveTask:
     # --- meeting the others
 
     def _meet(self) -> None:
-        door = Door(self._secret, self._host)
+        door = Door(self._secret, self._host, self._identity)
         try:
             self._control.send([CAME, self._index, door.address, os.getpid()])
             addresses = self._await_addresses()
             for number in range(self._index):
-                self._peers[number] = Link(connect(addresses[number], self._secret, self._index))
+                self._peers[number] = link_over(
+                    connect(addresses[number], self._secret, self._index, self._identity)
+                )
             while len(self._peers) < self._tasks - 1:
                 self._let_in(door)
         finally:
@@ -197,12 +238,14 @@ class LiveTask:
             found = door.accept(each) if each.fileno() in ready else None
             if found is not None:
                 number, connection = found
-                self._peers[number] = Link(connection)
+                self._peers[number] = link_over(connection)
 
     def _make_host(self, stage: int) -> tuple[SlotHost, FileJournal]:
         payload, slot = self._payload, self._index
         job, home = payload.load(), payload.home
         local = self._stores.get(job, payload.stores, stage, slot, home.path)
+        # a task of the attempt before this one may not have noticed yet that it is over
+        self._stores.keep_others_out(local, _EVICTION_SECONDS)
         store = job.state.slot_store(local, job.max_parallelism)
         if payload.begins_with_state:
             store.initial = InitialState(home.initial_state_of(stage, slot)).fill

@@ -23,9 +23,12 @@ worker hears of it.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import shutil
+import time
 from pathlib import Path
+from typing import IO
 
 from scurry.common.any_paths import AnyPath, is_url
 from scurry.common.own_directories import own_directory, user_root
@@ -34,6 +37,8 @@ from scurry.state.local.store import Store
 
 #: The file that names the checkpoint of stores.
 _CHECKPOINT = "checkpoint"
+#: How often it is looked whether another process has let go of a store.
+_LOOK_SECONDS = 0.02
 _OTHERWISE = "Remove it, or set scurry.state.local-dir to a directory of your own."
 
 
@@ -59,6 +64,7 @@ class LocalStores:
 
     def __init__(self) -> None:
         self._open: dict[str, Store] = {}
+        self._locks: list[IO[bytes]] = []
 
     def get(self, job: JobSpec, name: str, stage: int, slot: int, checkpoint: AnyPath) -> Store:
         """The store of a slot, opened if need be; ``name`` is that of the directory of stores,
@@ -90,6 +96,30 @@ class LocalStores:
     def holds(self, store: Store) -> bool:
         """Whether ``store`` is still open."""
         return str(store.path) in self._open
+
+    def close(self) -> None:
+        """Let go of all stores; their files stay."""
+        while self._open:
+            self._open.popitem()[1].close()
+        while self._locks:
+            self._locks.pop().close()
+
+    def keep_others_out(self, store: Store, seconds: float) -> bool:
+        """Have ``store`` for this process alone until :meth:`close`, or until the process ends:
+        wait up to so long for another one that has it, which then is about to end. False if it does
+        not; it is harmless then, but for work that may have to be done again."""
+        deadline = time.monotonic() + seconds
+        # the store is kept open together with this file, and goes with it
+        lock = open(f"{store.path}.lock", "wb")  # noqa: SIM115
+        self._locks.append(lock)
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return True
+            except OSError:
+                if time.monotonic() >= deadline:
+                    return False
+                time.sleep(_LOOK_SECONDS)
 
     def _close_ended(self) -> None:
         """Let go of the stores whose files the driver has deleted."""
