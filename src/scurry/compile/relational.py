@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from scurry.common.changelog import ChangelogMode
 from scurry.plan import relational as nodes
 from scurry.plan.node import Node
 from scurry.runtime.operator import Operator
@@ -88,7 +87,7 @@ _OPERATORS: dict[type[nodes.Relational], tuple[type[Operator], Arguments]] = {
     nodes.RegularJoin: (JoinOperator, _keyed("kind", "condition", "null_equal", "retentions")),
     nodes.WindowAggregate: (
         WindowAggregateOperator,
-        _keyed("calls", "window_start", "window_end", "properties", "event_time"),
+        _keyed("calls", "window_start", "window_end", "properties", "event_time", "retracting"),
     ),
     nodes.ChangelogNormalize: (ChangelogNormalizeOperator, _keyed("update_before")),
     nodes.SinkMaterialize: (SinkMaterializeOperator, _keyed()),
@@ -141,7 +140,7 @@ def relational_operator(node: Node) -> tuple[type[Operator], Arguments] | None:
     if isinstance(node, nodes.SessionAggregate):
         kept = _session_rows(node)
         made = SessionAggregateOperator if kept else SessionPartialsOperator
-        return made, _keyed("calls", "time", "gap", "properties")
+        return made, _keyed("calls", "time", "gap", "properties", "retracting")
     if isinstance(node, nodes.TimeIntervalJoin):
         # rows that are sent beside nulls are sent when their time has passed, one after the other
         pairs = IntervalPairsOperator if node.kind == "inner" else TimeIntervalJoinOperator
@@ -151,9 +150,7 @@ def relational_operator(node: Node) -> tuple[type[Operator], Arguments] | None:
 
 def _session_rows(node: nodes.SessionAggregate) -> bool:
     """Whether the rows of sessions have to be kept."""
-    modes = {source.changelog for source in node.inputs}
-    only_come = modes == {ChangelogMode.INSERT_ONLY} and node.time is not None
-    return not (only_come and combinable(node.calls))
+    return node.time is None or not combinable(node.calls, node.retracting)
 
 
 def _rank(node: nodes.Rank) -> tuple[type[Operator], Arguments]:

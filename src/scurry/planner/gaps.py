@@ -75,9 +75,6 @@ GAPS: dict[str, Gap] = {
         "Add LIMIT, or order by the rowtime column, ascending.",
     ),
     "offset-only": Gap("OFFSET without LIMIT on a stream", "Add LIMIT."),
-    "window-updates": Gap(
-        "A window table function on a table that is updated", "Apply it before the aggregation."
-    ),
     "session-rows": Gap("SESSION without an aggregation", "GROUP BY window_start and window_end."),
     "temporal-version": Gap(
         "FOR SYSTEM_TIME AS OF on a table without primary key and watermark",

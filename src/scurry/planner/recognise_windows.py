@@ -9,7 +9,6 @@ from scurry.planner.algebra import Aggregate, Aggregation, Node, Project, Window
 from scurry.planner.gaps import refuse
 from scurry.planner.physical import SessionAggregate, WindowAggregate
 from scurry.planner.rewrite import bottom_up
-from scurry.planner.traits import changes_of
 from scurry.planner.windows import WindowColumns, windows_of
 
 
@@ -24,8 +23,6 @@ def _recognise(node: Node) -> Node:
     windows = windows_of(node.input)
     if windows is None or windows.start not in node.groups or windows.end not in node.groups:
         return node
-    if not changes_of(node.input).grows:
-        raise refuse("window-updates", node.span)
     keys = tuple(
         one for one in node.groups if one not in (windows.start, windows.end, windows.time)
     )
