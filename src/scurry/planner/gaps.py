@@ -63,7 +63,7 @@ GAPS: dict[str, Gap] = {
     ),
     "over-order": Gap(
         "OVER on a stream without an ORDER BY of one column, ascending",
-        "Order by one column, ascending, or use batch mode.",
+        "Order by one column, ascending, compare a rank with a constant, or use batch mode.",
     ),
     "over-function": Gap(
         "LEAD, NTILE, CUME_DIST or PERCENT_RANK on a stream",
