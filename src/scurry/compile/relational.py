@@ -34,6 +34,7 @@ from scurry.runtime.relational.row_lists import (
 )
 from scurry.runtime.relational.session_aggregate import SessionAggregateOperator
 from scurry.runtime.relational.session_partials import SessionPartialsOperator
+from scurry.runtime.relational.session_rows import SessionRowsOperator
 from scurry.runtime.relational.sorted_over import SortedOverOperator
 from scurry.runtime.relational.streams import RecordTimesOperator, StreamColumnsOperator
 from scurry.runtime.relational.table_aggregate import TableAggregateOperator
@@ -89,6 +90,7 @@ _OPERATORS: dict[type[nodes.Relational], tuple[type[Operator], Arguments]] = {
         WindowAggregateOperator,
         _keyed("calls", "window_start", "window_end", "properties", "event_time", "retracting"),
     ),
+    nodes.SessionRows: (SessionRowsOperator, _keyed("time", "gap")),
     nodes.ChangelogNormalize: (ChangelogNormalizeOperator, _keyed("update_before")),
     nodes.SinkMaterialize: (SinkMaterializeOperator, _keyed()),
     nodes.SetOperation: (SetOperator, _keyed("kind", "all")),

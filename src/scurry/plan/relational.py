@@ -231,6 +231,15 @@ class SessionAggregate(Keyed):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class SessionRows(Keyed):
+    """The rows of sessions as :class:`SessionAggregate` has them, each with the start, the end and
+    the last instant of its session behind it, when that has ended."""
+
+    time: int | None
+    gap: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class OverAggregate(Keyed):
     """OVER (PARTITION BY key ORDER BY time): the input's columns, then a column for each call,
     over the rows of ``frame``. ``time`` is the rowtime column, None for processing time. In event

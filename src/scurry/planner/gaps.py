@@ -75,7 +75,10 @@ GAPS: dict[str, Gap] = {
         "Add LIMIT, or order by the rowtime column, ascending.",
     ),
     "offset-only": Gap("OFFSET without LIMIT on a stream", "Add LIMIT."),
-    "session-rows": Gap("SESSION without an aggregation", "GROUP BY window_start and window_end."),
+    "session-rows": Gap(
+        "SESSION of a table that is updated, without an aggregation",
+        "GROUP BY window_start and window_end.",
+    ),
     "temporal-version": Gap(
         "FOR SYSTEM_TIME AS OF on a table without primary key and watermark",
         "Declare PRIMARY KEY ... NOT ENFORCED and WATERMARK FOR.",

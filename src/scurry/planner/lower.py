@@ -222,9 +222,16 @@ class Lowering:
         )
 
     def _window_table(self, node: algebra.WindowTable, before: bool) -> PlanNode:
-        if node.kind == "session":
-            raise refuse("session-rows", node.span)
         proctime = is_proctime(node.input.type_of(node.time))
+        if node.kind == "session":
+            if not changes_of(node.input).grows:
+                raise refuse("session-rows", node.span)
+            return plan.SessionRows(
+                **self._common(node, before),
+                inputs=(self._keyed(node.input, node.keys),),
+                time=None if proctime else node.time,
+                gap=node.size,
+            )
         return plan.WindowTable(
             **self._common(node, before),
             inputs=(self.lower(node.input),),

@@ -100,7 +100,7 @@ def window_ranks(draw: Draw) -> Query:
     order = pick(draw, "v DESC, ts", "v, ts DESC", "ts", "ts DESC")
     rank = f"ROW_NUMBER() OVER (PARTITION BY window_start, window_end{partition} ORDER BY {order})"
     keep = pick(draw, "n <= 1", "n <= 2", "n = 2", "n BETWEEN 2 AND 3")
-    found = _of_size(draw)
+    found = windows(draw, "e")
     return _with_seconds(
         f"SELECT k AS a, v AS b, seconds_of(window_start) AS s "
         f"FROM (SELECT *, {rank} AS n FROM <w>) AS x WHERE {keep}",
