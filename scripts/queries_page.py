@@ -25,6 +25,10 @@ sends:
 |---|---|
 {supported}
 
+Two things are not as in Flink. Several calls with OVER in one SELECT may have different windows.
+And `FOR SYSTEM_TIME AS OF` finds no version for a key that is NULL, as `=` is not true of NULL;
+Flink finds one if the versions have a NULL key, too.
+
 A query that means nothing is refused when it is planned, with its place in the text and the nearest
 names. So are these, which Scurry does not run:
 
@@ -36,7 +40,7 @@ SUPPORTED = {
     "rows": "projection, filter, expressions, `UNNEST`, `LATERAL TABLE`, `VALUES`, `UNION ALL`, "
     "views, `WITH`",
     "windows": "`TUMBLE`, `HOP`, `CUMULATE`, `SESSION` of tables and in `GROUP BY`; top-N, joins "
-    "of windows",
+    "of windows; aggregates of windows also where the table is updated",
     "groups": "`GROUP BY`, `HAVING`, `DISTINCT`, `FILTER`, grouping sets, `ROLLUP`, `CUBE`, "
     "aggregates of aggregates",
     "joins": "inner, left, right, full, cross; in an interval of time; `FOR SYSTEM_TIME AS OF`; "

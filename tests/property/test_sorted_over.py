@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.property.test_sql_queries import SMALL, changelogs, oracle
+from tests.property.queries.tables import ROWS, changelogs, oracle
 from tests.unit.planner.tables import Tables
 
 from scurry.planner.options import PlannerOptions
@@ -68,21 +68,18 @@ def tables_of(rows: list[Change]) -> Tables:
     return tables
 
 
-TEXTS = st.none() | st.sampled_from(["x", "y"])
-
-
-@given(on_streams(), changelogs(SMALL, SMALL, TEXTS), st.integers(1, 5), st.integers(1, 2))
+@given(on_streams(), changelogs(ROWS["l"]), st.integers(1, 5), st.integers(1, 2))
 def test_what_changes_amount_to(
     query: str, rows: list[Change], cuts: int, parallelism: int
 ) -> None:
     found = tables_of(rows).changes(query, cuts=cuts, parallelism=parallelism)
-    assert rounded(table_of(found)) == rounded(oracle(query, rows, []))
+    assert rounded(table_of(found)) == rounded(oracle(query, {"l": rows}))
 
 
-@given(in_batches(), st.lists(st.tuples(SMALL, SMALL, TEXTS), max_size=8), st.integers(1, 5))
+@given(in_batches(), st.lists(ROWS["l"], max_size=8), st.integers(1, 5))
 def test_batches_have_every_frame(query: str, rows: list[Any], cuts: int) -> None:
     changes: list[Change] = [("+I", *row) for row in rows]
     options = PlannerOptions(query_start=0)
     found = tables_of(changes).changes(query, options, cuts=cuts, parallelism=2)
     assert {kind for kind, *_ in found} <= {"+I"}
-    assert rounded(table_of(found)) == rounded(oracle(query, changes, []))
+    assert rounded(table_of(found)) == rounded(oracle(query, {"l": changes}))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from scurry.common.changelog import ChangelogMode
 from scurry.plan import relational as nodes
 from scurry.plan.node import Node
 from scurry.runtime.operator import Operator
@@ -35,6 +34,7 @@ from scurry.runtime.relational.row_lists import (
 )
 from scurry.runtime.relational.session_aggregate import SessionAggregateOperator
 from scurry.runtime.relational.session_partials import SessionPartialsOperator
+from scurry.runtime.relational.session_rows import SessionRowsOperator
 from scurry.runtime.relational.sorted_over import SortedOverOperator
 from scurry.runtime.relational.streams import RecordTimesOperator, StreamColumnsOperator
 from scurry.runtime.relational.table_aggregate import TableAggregateOperator
@@ -88,8 +88,9 @@ _OPERATORS: dict[type[nodes.Relational], tuple[type[Operator], Arguments]] = {
     nodes.RegularJoin: (JoinOperator, _keyed("kind", "condition", "null_equal", "retentions")),
     nodes.WindowAggregate: (
         WindowAggregateOperator,
-        _keyed("calls", "window_start", "window_end", "properties", "event_time"),
+        _keyed("calls", "window_start", "window_end", "properties", "event_time", "retracting"),
     ),
+    nodes.SessionRows: (SessionRowsOperator, _keyed("time", "gap")),
     nodes.ChangelogNormalize: (ChangelogNormalizeOperator, _keyed("update_before")),
     nodes.SinkMaterialize: (SinkMaterializeOperator, _keyed()),
     nodes.SetOperation: (SetOperator, _keyed("kind", "all")),
@@ -141,7 +142,7 @@ def relational_operator(node: Node) -> tuple[type[Operator], Arguments] | None:
     if isinstance(node, nodes.SessionAggregate):
         kept = _session_rows(node)
         made = SessionAggregateOperator if kept else SessionPartialsOperator
-        return made, _keyed("calls", "time", "gap", "properties")
+        return made, _keyed("calls", "time", "gap", "properties", "retracting")
     if isinstance(node, nodes.TimeIntervalJoin):
         # rows that are sent beside nulls are sent when their time has passed, one after the other
         pairs = IntervalPairsOperator if node.kind == "inner" else TimeIntervalJoinOperator
@@ -151,9 +152,7 @@ def relational_operator(node: Node) -> tuple[type[Operator], Arguments] | None:
 
 def _session_rows(node: nodes.SessionAggregate) -> bool:
     """Whether the rows of sessions have to be kept."""
-    modes = {source.changelog for source in node.inputs}
-    only_come = modes == {ChangelogMode.INSERT_ONLY} and node.time is not None
-    return not (only_come and combinable(node.calls))
+    return node.time is None or not combinable(node.calls, node.retracting)
 
 
 def _rank(node: nodes.Rank) -> tuple[type[Operator], Arguments]:

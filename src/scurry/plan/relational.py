@@ -206,26 +206,37 @@ class WindowAggregate(Keyed):
     columns do not include them. Sends key columns, one column for each call, then those of
     ``properties``: "start", "end", "time" (the last instant, a time attribute). A window fires when
     event time reaches its end; with ``event_time`` false when the clock does. Rows that come later
-    are dropped and counted."""
+    are dropped and counted. Where the input is ``retracting``, a row that is taken back counts as
+    one less in the window of its time."""
 
     calls: tuple[AggregateCall, ...]
     window_start: int
     window_end: int
     properties: tuple[str, ...] = ("start", "end", "time")
     event_time: bool = True
+    retracting: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SessionAggregate(Keyed):
     """Aggregates of sessions: rows of a key that are less than ``gap`` ms apart. ``time`` is the
-    time column, None for processing time. Sends what :class:`WindowAggregate` sends. Where the
-    input is ``retracting``, a row that goes before its session has ended is no part of it."""
+    time column, None for processing time. Sends what :class:`WindowAggregate` sends, and takes rows
+    back as it does: they belong to a session, too."""
 
     calls: tuple[AggregateCall, ...]
     time: int | None
     gap: int
     properties: tuple[str, ...] = ("start", "end", "time")
     retracting: bool = False
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SessionRows(Keyed):
+    """The rows of sessions as :class:`SessionAggregate` has them, each with the start, the end and
+    the last instant of its session behind it, when that has ended."""
+
+    time: int | None
+    gap: int
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -63,7 +63,7 @@ GAPS: dict[str, Gap] = {
     ),
     "over-order": Gap(
         "OVER on a stream without an ORDER BY of one column, ascending",
-        "Order by one column, ascending, or use batch mode.",
+        "Order by one column, ascending, compare a rank with a constant, or use batch mode.",
     ),
     "over-function": Gap(
         "LEAD, NTILE, CUME_DIST or PERCENT_RANK on a stream",
@@ -75,10 +75,10 @@ GAPS: dict[str, Gap] = {
         "Add LIMIT, or order by the rowtime column, ascending.",
     ),
     "offset-only": Gap("OFFSET without LIMIT on a stream", "Add LIMIT."),
-    "window-updates": Gap(
-        "A window table function on a table that is updated", "Apply it before the aggregation."
+    "session-rows": Gap(
+        "SESSION of a table that is updated, without an aggregation",
+        "GROUP BY window_start and window_end.",
     ),
-    "session-rows": Gap("SESSION without an aggregation", "GROUP BY window_start and window_end."),
     "temporal-version": Gap(
         "FOR SYSTEM_TIME AS OF on a table without primary key and watermark",
         "Declare PRIMARY KEY ... NOT ENFORCED and WATERMARK FOR.",

@@ -222,9 +222,16 @@ class Lowering:
         )
 
     def _window_table(self, node: algebra.WindowTable, before: bool) -> PlanNode:
-        if node.kind == "session":
-            raise refuse("session-rows", node.span)
         proctime = is_proctime(node.input.type_of(node.time))
+        if node.kind == "session":
+            if not changes_of(node.input).grows:
+                raise refuse("session-rows", node.span)
+            return plan.SessionRows(
+                **self._common(node, before),
+                inputs=(self._keyed(node.input, node.keys),),
+                time=None if proctime else node.time,
+                gap=node.size,
+            )
         return plan.WindowTable(
             **self._common(node, before),
             inputs=(self.lower(node.input),),
@@ -259,6 +266,7 @@ class Lowering:
         )
 
     def _window_aggregate(self, node: physical.WindowAggregate, before: bool) -> PlanNode:
+        _check_retracting(node)
         return plan.WindowAggregate(
             **self._common(node, before),
             inputs=(self._keyed(node.input, node.keys),),
@@ -267,9 +275,11 @@ class Lowering:
             window_end=node.end,
             properties=_properties(node.window),
             event_time=node.event_time,
+            retracting=not changes_of(node.input).grows,
         )
 
     def _session_aggregate(self, node: physical.SessionAggregate, before: bool) -> PlanNode:
+        _check_retracting(node)
         proctime = is_proctime(node.input.type_of(node.time))
         return plan.SessionAggregate(
             **self._common(node, before),
@@ -278,6 +288,7 @@ class Lowering:
             time=None if proctime else node.time,
             gap=node.gap,
             properties=_properties(node.window),
+            retracting=not changes_of(node.input).grows,
         )
 
     def _over(self, node: algebra.Over, before: bool) -> PlanNode:
@@ -499,7 +510,9 @@ def _function(function: Any) -> Any:
     return function.function() if isinstance(function, UserDefinedFunctionWrapper) else function
 
 
-def _check_retracting(node: algebra.Aggregate) -> None:
+def _check_retracting(
+    node: algebra.Aggregate | physical.WindowAggregate | physical.SessionAggregate,
+) -> None:
     """A user's aggregate can take rows back only if it says how."""
     if changes_of(node.input).grows:
         return

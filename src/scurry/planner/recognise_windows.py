@@ -6,10 +6,8 @@ from dataclasses import replace
 
 from scurry.functions.expressions import InputRef
 from scurry.planner.algebra import Aggregate, Aggregation, Node, Project, WindowTable
-from scurry.planner.gaps import refuse
 from scurry.planner.physical import SessionAggregate, WindowAggregate
 from scurry.planner.rewrite import bottom_up
-from scurry.planner.traits import changes_of
 from scurry.planner.windows import WindowColumns, windows_of
 
 
@@ -24,12 +22,10 @@ def _recognise(node: Node) -> Node:
     windows = windows_of(node.input)
     if windows is None or windows.start not in node.groups or windows.end not in node.groups:
         return node
-    if not changes_of(node.input).grows:
-        raise refuse("window-updates", node.span)
     keys = tuple(
         one for one in node.groups if one not in (windows.start, windows.end, windows.time)
     )
-    if windows.kind == "session":
+    if windows.kind == "session" and _sessions_of(node.input) is not None:
         made = _session(node, keys, windows)
     else:
         made = _window(node, keys, windows)
@@ -51,9 +47,8 @@ def _window(node: Aggregate, keys: tuple[int, ...], windows: WindowColumns) -> N
 def _session(node: Aggregate, keys: tuple[int, ...], windows: WindowColumns) -> Node:
     """Sessions are made while they are aggregated: the window's columns vanish below."""
     project = node.input
-    table = project.input if isinstance(project, Project) else project
-    if not isinstance(table, WindowTable):
-        raise refuse("session-rows", node.span)
+    table = _sessions_of(project)
+    assert table is not None
     assert windows.start is not None
     assert windows.end is not None
     bounds = [node.input.columns[windows.start], node.input.columns[windows.end]]
@@ -75,6 +70,13 @@ def _session(node: Aggregate, keys: tuple[int, ...], windows: WindowColumns) -> 
         tuple(bounds),
         span=node.span,
     )
+
+
+def _sessions_of(node: Node) -> WindowTable | None:
+    """The sessions that are read as they are made, None if something is done to their rows
+    first."""
+    table = node.input if isinstance(node, Project) else node
+    return table if isinstance(table, WindowTable) else None
 
 
 def _without_windows(project: Project, table: WindowTable) -> tuple[Project, dict[int, int]]:

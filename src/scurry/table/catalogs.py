@@ -43,6 +43,7 @@ class Catalogs:
     def __init__(self, catalog: str, database: str) -> None:
         self._catalogs: dict[str, Catalog] = {catalog: GenericInMemoryCatalog(catalog, database)}
         self._options: dict[str, dict[str, str]] = {}
+        self._comments: dict[str, str | None] = {}
         self._temporary: dict[ObjectIdentifier, CatalogBaseTable] = {}
         self._functions: dict[ObjectIdentifier, Any] = {}
         self._system_functions: dict[str, Any] = {}
@@ -53,7 +54,13 @@ class Catalogs:
 
     # --- catalogs and databases
 
-    def register(self, name: str, catalog: Catalog, options: dict[str, str] | None = None) -> None:
+    def register(
+        self,
+        name: str,
+        catalog: Catalog,
+        options: dict[str, str] | None = None,
+        comment: str | None = None,
+    ) -> None:
         """Add a catalog."""
         if not isinstance(catalog, Catalog):
             raise ProgramError(f"register_catalog takes a Catalog, got {catalog!r}.")
@@ -61,7 +68,18 @@ class Catalogs:
             raise CatalogException(f"There is a catalog {name!r} already: choose another name.")
         catalog.open()
         self._catalogs[name] = catalog
-        self._options[name] = dict(options or {})
+        self._options[name], self._comments[name] = dict(options or {}), comment
+
+    def set_catalog(
+        self, name: str, catalog: Catalog, options: dict[str, str], comment: str | None
+    ) -> None:
+        """Put a catalog in the place of one, or change what is known of it."""
+        held = self.catalog(name)
+        if catalog is not held:
+            catalog.open()
+            held.close()
+        self._catalogs[name] = catalog
+        self._options[name], self._comments[name] = options, comment
 
     def drop_catalog(self, name: str, ignore_if_not_exists: bool) -> None:
         """Close a catalog and forget it; what it keeps elsewhere stays."""
@@ -90,6 +108,10 @@ class Catalogs:
         """The options that a catalog was created with."""
         self.catalog(name)
         return dict(self._options.get(name, {}))
+
+    def catalog_comment(self, name: str) -> str | None:
+        """The comment that a catalog was created with."""
+        return self._comments.get(name)
 
     def list_catalogs(self) -> list[str]:
         """The names of all catalogs."""

@@ -29,7 +29,7 @@ from scurry.functions.aggregate_calls import AggregateCall, ColumnsKey
 from scurry.plan import nodes
 from scurry.plan.node import Node as PlanNode
 from scurry.plan.relational import RecordTimes, TableAggregate
-from scurry.planner.algebra import Node, Scan, walk
+from scurry.planner.algebra import Node, Scan, Union, walk
 from scurry.planner.bind.inserts import written
 from scurry.planner.bind.subqueries import subqueries_of
 from scurry.planner.catalog import ScanRequest, Table, TableColumn
@@ -116,6 +116,19 @@ class _PlannedInserts:
         return self._made[1][at]
 
 
+def _by_target(inserts: Sequence[tuple[Node, Table]]) -> list[tuple[Node, Table]]:
+    """One INSERT for each table: the rows of several INSERTs into it are united."""
+    nodes: dict[int, list[Node]] = {}
+    targets: dict[int, Table] = {}
+    for node, target in inserts:
+        nodes.setdefault(id(target.access), []).append(node)
+        targets[id(target.access)] = target
+    return [
+        (found[0] if len(found) == 1 else Union(tuple(found), span=found[0].span), targets[one])
+        for one, found in nodes.items()
+    ]
+
+
 def streams_of(node: Node) -> list[Transformation]:
     """The steps of the streams that a query reads, also within its conditions and values."""
     found: dict[Transformation, None] = {}
@@ -169,8 +182,8 @@ class Jobs:
         return _step(make, "SQL query", streams)
 
     def sink_steps(self, pipelines: Sequence[TablePipeline]) -> list[Transformation]:
-        """A step for each INSERT; they are planned together."""
-        inserts = [self._fitted(one) for one in pipelines]
+        """A step for each table that is written to; they are planned together."""
+        inserts = _by_target([self._fitted(one) for one in pipelines])
         planned = _PlannedInserts(inserts, options_of(self._environment))
         return [
             _step(partial(planned.make, at), f"Insert into {target.name}", planned.streams)

@@ -320,7 +320,8 @@ class TableEnvironment(PlanMethods, ModelMethods, JavaFunctionMethods):
     def create_catalog(self, catalog_name: str, catalog_descriptor: CatalogDescriptor) -> None:
         """Make a catalog by its options."""
         options = catalog_descriptor.configuration.to_dict()
-        self._catalogs.register(catalog_name, make_catalog(catalog_name, options), options)
+        made = make_catalog(catalog_name, options)
+        self._catalogs.register(catalog_name, made, options, catalog_descriptor.comment)
 
     def register_catalog(self, catalog_name: str, catalog: Catalog) -> None:
         """Add a catalog that the program has made."""

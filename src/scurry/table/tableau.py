@@ -105,8 +105,9 @@ class Tableau:
 
     def _texts(self, row: Row) -> list[str]:
         types = self._schema.get_column_data_types()
+        null = NULL if self._by_type else ""
         return [
-            NULL if value is None else sql_text(value, kind, self._zone)
+            null if value is None else sql_text(value, kind, self._zone)
             for value, kind in zip(row, types, strict=True)
         ]
 

@@ -7,6 +7,7 @@ import pickle
 import pytest
 from tests.unit.planner.tables import Tables
 
+from scurry.common.changelog import ChangelogMode
 from scurry.common.errors import NotSupportedError, ProgramError
 from scurry.planner.errors import SqlNotSupportedError, SqlValidationError
 from scurry.planner.gaps import GAPS
@@ -22,6 +23,8 @@ def tables() -> Tables:
     made.create(
         "CREATE TABLE e (k STRING, ts TIMESTAMP(3), plain TIMESTAMP(3), WATERMARK FOR ts AS ts)"
     )
+    definition = "CREATE TABLE c (id INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts)"
+    made.create(definition, mode=ChangelogMode.RETRACT)
     return made
 
 
@@ -225,7 +228,7 @@ def test_a_pattern_is_searched_for_in_rows_that_stay(tables: Tables) -> None:
             "SELECT COUNT(*) OVER (ORDER BY ts ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING) FROM e",
             "over-frame",
         ),
-        ("SELECT * FROM TABLE(SESSION(TABLE e, DESCRIPTOR(ts), INTERVAL '1' DAY))", "session-rows"),
+        ("SELECT * FROM TABLE(SESSION(TABLE c, DESCRIPTOR(ts), INTERVAL '1' DAY))", "session-rows"),
     ],
 )
 def test_gaps_are_refused_with_what_to_do_instead(tables: Tables, query: str, gap: str) -> None:

@@ -43,8 +43,8 @@ def names(env: TableEnvironment, statement: str) -> list[Any]:
 def test_a_table_is_described_as_it_was_created(env: TableEnvironment) -> None:
     assert env.execute_sql(ORDERS).get_result_kind() is ResultKind.SUCCESS
     found = {row[0]: row[1:] for row in rows(env, "DESCRIBE orders")}
-    assert found["id"] == ("BIGINT", False, "PRI(id)", "", "", "")
-    assert found["price"] == ("DOUBLE", True, "", "", "", "in euros")
+    assert found["id"] == ("BIGINT", False, "PRI(id)", None, None, None)
+    assert found["price"] == ("DOUBLE", True, None, None, None, "in euros")
     assert found["twice"][3] == "AS `price` * 2"
     assert found["moved"][3] == "METADATA FROM 'timestamp' VIRTUAL"
     assert found["ts"][4] == "`ts` - INTERVAL '5' SECOND"

@@ -181,8 +181,7 @@ AGGREGATE: tuple[BuiltIn, ...] = (
         "PERCENTILE",
         "PERCENTILE(a, percentage [, frequency])",
         "the value below which that share of the values lies",
-        signature("numeric, any [, numeric]", _percentile),
-        missing="percentiles of changing groups are not implemented",
+        signature("numeric, any [, integer]", _percentile),
     ),
     _aggregate(
         "GROUPING",

@@ -24,13 +24,18 @@ from scurry.common.data_types import (
 )
 from scurry.functions.builtin.entry import BuiltIn, Status
 from scurry.functions.builtin.signatures import nullable, signature
-from scurry.functions.expressions import Expression
+from scurry.functions.expressions import Call, Expression
 
 __all__ = ["JSON"]
 
 Answer = tuple[Sequence[Expression], DataType] | str
 _STRING = DataTypes.STRING()
 _RETURNED = (CharacterStringType, BooleanType, IntType, DoubleType)
+
+
+def is_json(operand: Expression) -> bool:
+    """Whether a value is JSON already, and is put into JSON as it is."""
+    return isinstance(operand, Call) and operand.function in ("JSON_OBJECT", "JSON_ARRAY", "JSON")
 
 
 def _texts(operands: Sequence[Expression]) -> str | None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from scurry.common.data_types import DataType, DataTypes
 from scurry.functions.builtin import resolve, resolve_aggregate
+from scurry.functions.builtin.json import is_json
 from scurry.functions.builtin.signatures import cast_to
 from scurry.functions.expressions import Expression, InputRef, Literal
 from scurry.functions.udfs.wrappers import UserDefinedFunctionWrapper
@@ -68,7 +69,14 @@ def pending_aggregate(binder: CallBinder, call: ast.FunctionCall) -> Pending:
 def _constants(
     name: str, arguments: tuple[Expression, ...], call: ast.FunctionCall
 ) -> tuple[tuple[Expression, ...], tuple[Any, ...]]:
-    """The separator of LISTAGG is the same for all rows."""
+    """What is the same for all rows: the separator of LISTAGG, and what becomes of nulls."""
+    if name in ("JSON_ARRAYAGG", "JSON_OBJECTAGG"):
+        return arguments, (call.nulls, *(("RAW",) if is_json(arguments[-1]) else ()))
+    if call.nulls and name == "ARRAY_AGG":
+        return arguments, (call.nulls,)
+    if call.nulls == "RESPECT":
+        message = f"{name} takes no values that are NULL"
+        raise SqlValidationError(message, call.span, "Leave RESPECT NULLS out.")
     if name != "LISTAGG" or len(arguments) < 2:
         return arguments, ()
     if not isinstance(arguments[1], Literal):
@@ -171,8 +179,10 @@ class Aggregates:
         return Aggregate(below, (*groups, below.width - 1), calls, ttl, span=source.span)
 
     def _aggregation(self, one: Pending, columns: list[Expression]) -> Aggregation:
-        arguments = tuple(_place(argument, columns) for argument in one.arguments)
-        chosen = None if one.filter is None else _place(one.filter, columns)
+        # a grouping set has NULL in the groups that are not in it, arguments have not
+        own = len(self.groups) if self.sets is not None else 0
+        arguments = tuple(_place(argument, columns, own) for argument in one.arguments)
+        chosen = None if one.filter is None else _place(one.filter, columns, own)
         name = one.function if isinstance(one.function, str) else one.function.name
         return Aggregation(
             one.function, arguments, one.type, one.distinct, chosen, one.constants, f"${name}"
@@ -209,8 +219,9 @@ class Aggregates:
         return len(self.groups) if index == GROUPING_ID else behind + index
 
 
-def _place(expression: Expression, columns: list[Expression]) -> int:
-    """The column that has the value of an expression; a new one if there is none."""
-    if expression not in columns:
+def _place(expression: Expression, columns: list[Expression], first: int) -> int:
+    """The column, from ``first`` on, that has the value of an expression; a new one if there is
+    none."""
+    if expression not in columns[first:]:
         columns.append(expression)
-    return columns.index(expression)
+    return columns.index(expression, first)

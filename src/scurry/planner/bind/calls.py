@@ -211,6 +211,27 @@ class CallBinder(ABC):
         items = [self.bind(item) for item in node.items]
         return resolve("JSON_ARRAY", [_word(node.on_null or "ABSENT"), *items], span=node.span)
 
+    def json_array_aggregate(self, node: ast.JsonArrayAggregate) -> Expression:
+        """``JSON_ARRAYAGG``: without nulls unless they are asked for."""
+        return self._json_aggregate(node, "JSON_ARRAYAGG", (node.item,), "ABSENT")
+
+    def json_object_aggregate(self, node: ast.JsonObjectAggregate) -> Expression:
+        """``JSON_OBJECTAGG``: with nulls unless they are to be absent."""
+        pair = (node.entry.key, node.entry.value)
+        return self._json_aggregate(node, "JSON_OBJECTAGG", pair, "NULL")
+
+    def _json_aggregate(
+        self,
+        node: ast.JsonArrayAggregate | ast.JsonObjectAggregate,
+        name: str,
+        arguments: tuple[ast.Expression, ...],
+        usual: str,
+    ) -> Expression:
+        written = ast.Name((ast.Identifier(name, span=node.span),), span=node.span)
+        nulls = node.on_null or usual
+        call = ast.FunctionCall(written, arguments, nulls=nulls, filter=node.filter, span=node.span)
+        return self._collected(call).aggregate(self, call)
+
 
 def _word(text: str) -> Literal:
     return Literal(text, _STRING)

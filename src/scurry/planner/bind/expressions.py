@@ -288,4 +288,6 @@ _HANDLERS: dict[type[ast.Node], _Handler] = {
     ast.JsonQuery: ExpressionBinder.json_query,
     ast.JsonObject: ExpressionBinder.json_object,
     ast.JsonArray: ExpressionBinder.json_array,
+    ast.JsonArrayAggregate: ExpressionBinder.json_array_aggregate,
+    ast.JsonObjectAggregate: ExpressionBinder.json_object_aggregate,
 }

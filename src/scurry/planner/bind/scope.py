@@ -116,7 +116,18 @@ class Scope:
         places = [place for one in self.relations for place in one.places(first.name)]
         if len(places) > 1:
             raise _ambiguous(name, first, [one.alias for one in self.relations])
-        return self._fields(self._ref(places[0], depth, name), rest) if places else None
+        if not places or (rest and self._means_table(first, places[0])):
+            return None
+        return self._fields(self._ref(places[0], depth, name), rest)
+
+    def _means_table(self, first: Identifier, place: int) -> bool:
+        """Whether ``s.a`` is a column of a table s further out, and no field of the column s."""
+        outer = self.outer
+        while outer is not None and not isinstance(self.columns[place].type, RowType):
+            if any(relation.alias == first.name for relation in outer.relations):
+                return True
+            outer = outer.outer
+        return False
 
     def _ref(self, index: int, depth: int, name: Name) -> Expression:
         kind = self.columns[index].type

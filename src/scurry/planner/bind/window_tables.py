@@ -27,9 +27,11 @@ def bind_window_table(
     name = str(call.name).upper()
     given = _named(call, name)
     table = given.get("DATA")
+    if isinstance(table, ast.ScalarQuery):
+        table = ast.TableArgument(table.query, span=table.span)
     if not isinstance(table, ast.TableArgument):
         message = f"{name} needs a table as its first argument"
-        raise SqlValidationError(message, call.span, "Write TABLE t.")
+        raise SqlValidationError(message, call.span, "Write TABLE t, or a query in parentheses.")
     node = bind_table(table)
     time = _time_column(given.get("TIMECOL"), node, call, batch)
     size = milliseconds(given.get("GAP") or given.get("SIZE"), call, name)

@@ -17,6 +17,7 @@ from scurry.common.data_types import (
     DoubleType,
     IntType,
 )
+from scurry.functions.builtin.json import is_json
 from scurry.functions.expressions import Call, Expression
 from scurry.runtime.expressions.errors import EvaluationError
 from scurry.runtime.expressions.frames import Datum, Frame, as_array
@@ -180,14 +181,9 @@ def _texts(found: Any) -> list[str | None]:
     ]
 
 
-def _raw(operand: Expression) -> bool:
-    """Whether an operand is JSON already and is put in as it is."""
-    return isinstance(operand, Call) and operand.function in ("JSON_OBJECT", "JSON_ARRAY", "JSON")
-
-
 def _column_json(operand: Expression, datum: Datum, rows: Frame) -> list[str | None]:
     values = as_array(datum, rows.count).to_pylist()
-    if _raw(operand):
+    if is_json(operand):
         return list(values)
     return [None if value is None else value_json(value, operand.type) for value in values]
 

@@ -28,7 +28,6 @@ from scurry.runtime.batch import Batch, Longs
 from scurry.runtime.columnar.batch_keys import BatchKeys, batch_keys
 from scurry.runtime.columnar.row_table import TABLES_OF_ROWS, RowTable
 from scurry.runtime.keyed_state import store_of
-from scurry.runtime.kinds import Kinds
 from scurry.runtime.relational.aggregates.accumulators import Accumulator, Scanned
 from scurry.runtime.relational.aggregates.choose import accumulator_of
 from scurry.runtime.relational.aggregates.counted_values import Distinct, ExtremeOfCounted
@@ -40,19 +39,13 @@ from scurry.runtime.relational.relation import (
     INSERT,
     UPDATE_AFTER,
     UPDATE_BEFORE,
+    signs_of,
     take_all,
 )
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.task_context import TaskContext
 
 _ROWS = "rows"
-
-
-def signs_of(kinds: Kinds | None) -> Longs | None:
-    """1 for rows that come, -1 for rows that go; None if all come."""
-    if kinds is None:
-        return None
-    return np.where((kinds == UPDATE_BEFORE) | (kinds == DELETE), -1, 1).astype(np.int64)
 
 
 class GroupAggregateOperator(KeyedRelationalOperator):

@@ -37,6 +37,13 @@ UPDATE_AFTER, DELETE = RowKind.UPDATE_AFTER.value, RowKind.DELETE.value
 Evaluate = Callable[[pa.RecordBatch, Longs | None], pa.Array]
 
 
+def signs_of(kinds: Kinds | None) -> Longs | None:
+    """1 for rows that come, -1 for rows that go; None if all come."""
+    if kinds is None:
+        return None
+    return np.where((kinds == UPDATE_BEFORE) | (kinds == DELETE), -1, 1).astype(np.int64)
+
+
 class RelationalOperator(Operator):
     """Turns relations into a relation with the columns of ``columns``; ``inputs`` are the columns
     of what comes in."""

@@ -3,7 +3,8 @@
 The rows of sessions that are not over are kept by key, with their times and in their order. A timer
 is set at the last instant at which each row could be joined by another; when it is due, those
 sessions of the key that have ended are sent, and forgotten. A row whose session, with all that it
-would join, is over before the row comes is dropped and counted.
+would join, is over before the row comes is dropped and counted. A row that is taken back belongs to
+a session as one that comes does, and counts as one less.
 
 While a micro-batch lasts, the times of each key that is met are at hand in order, so that a timer
 whose session goes on costs a search in a list, and rows are looked at only when a session ends.
@@ -32,6 +33,8 @@ from scurry.runtime.task_context import TaskContext
 
 #: Where an entry has the time of its rows and their number in the key's order.
 TIME, NUMBER = 1, 2
+#: The highest bit of a row's number, and the same bit in its first byte: the row is taken back.
+_GOES, _MARK = 1 << 63, 0x80
 
 
 class SessionAggregateOperator(TimedOperator):
@@ -50,6 +53,7 @@ class SessionAggregateOperator(TimedOperator):
         time: int | None,
         gap: int,
         properties: tuple[str, ...],
+        retracting: bool = False,
     ) -> None:
         super().__init__(spec, columns, inputs, keys, retention_ms)
         self.event_time = time is not None
@@ -57,6 +61,7 @@ class SessionAggregateOperator(TimedOperator):
         self._time = time
         self._gap = gap
         self._properties = properties
+        self._retracting = retracting
         self._rows = RowCodec(inputs[0])
         self._made = RowCodec(columns)
 
@@ -90,14 +95,10 @@ class SessionAggregateOperator(TimedOperator):
         ):
             self.reach(watermark)
             (held,) = self._sets.of([keys.keys[code]])
-            if kind not in (INSERT, UPDATE_AFTER):
-                equal = [stored for stored in held.rows if stored[8:] == row]
-                if equal:
-                    self._forget(held, min(equal))
-            elif stamp is None or self._late(held, stamp):
+            if stamp is None or self._late(held, stamp):
                 self.context.report.count(f"late:{self.spec.uid}", 1)
             else:
-                self._add(held, row, stamp)
+                self._add(held, row, stamp, kind not in (INSERT, UPDATE_AFTER))
         self.flush_output(batch)
 
     def _times_of(self, held: RowSet) -> list[int]:
@@ -118,14 +119,15 @@ class SessionAggregateOperator(TimedOperator):
             last = time
         return last + self._gap - 1 <= self.clock
 
-    def _add(self, held: RowSet, row: bytes, stamp: int) -> None:
+    def _add(self, held: RowSet, row: bytes, stamp: int, goes: bool) -> None:
         insort(self._times_of(held), stamp)
         number = self._numbers.get(held.key)
         if number is None:
             number = max((entry[NUMBER] for entry in held.rows.values()), default=0)
         self._numbers[held.key] = number = number + 1
         # rows that are equal are told apart by their number
-        held.put(number.to_bytes(8, "big") + row, stamp, number)
+        mark = _GOES if goes else 0
+        held.put((number | mark).to_bytes(8, "big") + row, stamp, number)
         self.timers.register(stamp + self._gap - 1, held.key)
 
     def _forget(self, held: RowSet, row: bytes) -> None:
@@ -157,8 +159,15 @@ class SessionAggregateOperator(TimedOperator):
         table = pa.RecordBatch.from_arrays(
             self._rows.decode([row[8:] for row, _ in in_order]), schema=self.inputs[0]
         )
+        signs = np.array([-1 if row[0] & _MARK else 1 for row, _ in in_order], dtype=np.int64)
+        for row, _ in session:
+            self._forget(held, row)
+        if self._retracting and not signs.sum():
+            return
         try:
-            results = aggregate_rows(self._calls, table, np.zeros(1, dtype=np.int64))
+            starts = np.zeros(1, dtype=np.int64)
+            taken = signs if self._retracting else None
+            results = aggregate_rows(self._calls, table, starts, taken)
         except Exception as failure:
             raise self.failed(failure) from failure
         made = [*key_columns([thaw(held.key)], self.keys[0], self.inputs[0]), *results]
@@ -167,5 +176,3 @@ class SessionAggregateOperator(TimedOperator):
             kind = self.columns.field(number).type
             made.append(timestamps(np.array([values[name]], dtype=np.int64), kind))
         self.out.add(INSERT, cause, self._made.encode(made)[0])
-        for row, _ in session:
-            self._forget(held, row)

@@ -1,9 +1,10 @@
-"""Aggregates of sessions in event time, on columns: for rows that only come.
+"""Aggregates of sessions in event time, on columns.
 
 What a session holds is combined from its rows as they come, as that of windows is
 (:mod:`scurry.runtime.relational.window_partials`), so that no row is kept. Sessions grow, merge and
 end as in :mod:`scurry.runtime.windowing.vectorised.session_steps`. A row whose session, with all
-that it would join, is over before the row comes is dropped and counted.
+that it would join, is over before the row comes is dropped and counted. A row that is taken back
+belongs to a session as one that comes does, and counts as one less.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import pyarrow as pa
 
 from scurry.functions.aggregate_calls import AggregateCall
 from scurry.runtime.batch import MIN_WATERMARK, TIMER_TICK, Batch, Longs
-from scurry.runtime.columnar.partials import Columns
+from scurry.runtime.columnar.partials import Columns, take
 from scurry.runtime.keyed_state import store_of
 from scurry.runtime.relational.keyed import KeyedRelationalOperator
 from scurry.runtime.relational.relation import milliseconds, timestamps
@@ -47,17 +48,19 @@ class SessionPartialsOperator(KeyedRelationalOperator):
         time: int,
         gap: int,
         properties: tuple[str, ...],
+        retracting: bool = False,
     ) -> None:
         super().__init__(spec, columns, inputs, keys, retention_ms)
         self._time = time
         self._gap = gap
         self._properties = properties
-        self._partials = WindowPartials(calls, inputs[0])
+        self._partials = WindowPartials(calls, inputs[0], retracting)
         self._reached = MIN_WATERMARK
 
     @classmethod
     def layout_parameters(cls, *arguments: Any) -> dict[str, str]:
-        return {"aggregates": ", ".join(call.title for call in arguments[0])}
+        taken_back = " that can be taken back" if arguments[4] else ""
+        return {"aggregates": ", ".join(call.title for call in arguments[0]) + taken_back}
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
@@ -85,7 +88,8 @@ class SessionPartialsOperator(KeyedRelationalOperator):
         codes = self._sessions.codes_of(batch)
         stamps = times.to_numpy(zero_copy_only=False)
         # sessions without aggregates hold something, too
-        held = {_ROWS: np.ones(batch.size, dtype=np.int64), **self._partials.of(columns)}
+        made = self._partials.of(columns, batch.kinds)
+        held = {_ROWS: np.ones(batch.size, dtype=np.int64), **made}
         late = self._steps.take(batch, codes, stamps, marks, held, self)
         if len(late):
             self._count_late(len(late))
@@ -109,6 +113,12 @@ class SessionPartialsOperator(KeyedRelationalOperator):
         at: Longs | None = None,
     ) -> None:
         """Send sessions that are over, each at its last instant."""
+        there = self._partials.present(columns)
+        if there is not None:
+            codes, starts, lasts = codes[there], starts[there], lasts[there]
+            columns = take(columns, there)
+        if not len(codes):
+            return
         try:
             results = self._partials.results(columns, len(codes))
         except Exception as failure:

@@ -3,7 +3,8 @@
 Rows are combined by window and key as they come (:mod:`scurry.runtime.relational.window_partials`);
 what a micro-batch adds to a window is one record, whatever the number of keys. When time has passed
 a window's last instant, its rows are sent, as insertions, and it is forgotten. A row that comes
-later is dropped and counted.
+later is dropped and counted. Where the input is ``retracting``, a row that is taken back counts in
+the window that its time is in.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import pyarrow as pa
 
 from scurry.functions.aggregate_calls import AggregateCall
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, TIMER_TICK, Batch, Longs
-from scurry.runtime.columnar.partials import combine, concat, groups_of, take
+from scurry.runtime.columnar.partials import Columns, combine, concat, groups_of, take
 from scurry.runtime.keyed_state import store_of
 from scurry.runtime.relational.keyed import KeyedRelationalOperator
 from scurry.runtime.relational.relation import milliseconds, timestamps
@@ -45,19 +46,20 @@ class WindowAggregateOperator(KeyedRelationalOperator):
         window_end: int,
         properties: tuple[str, ...],
         event_time: bool,
+        retracting: bool = False,
     ) -> None:
         super().__init__(spec, columns, inputs, keys, retention_ms)
-        self._calls = calls
         self._start, self._end = window_start, window_end
         self._properties = properties
         self._event_time = event_time
-        self._partials = WindowPartials(calls, inputs[0])
+        self._partials = WindowPartials(calls, inputs[0], retracting)
         self._reached = MIN_WATERMARK
 
     @classmethod
     def layout_parameters(cls, *arguments: Any) -> dict[str, str]:
-        calls = arguments[0]
-        held = "partials" if combinable(calls) else "rows"
+        calls, retracting = arguments[0], arguments[5]
+        held = "partials" if combinable(calls, retracting) else "rows"
+        held = f"{held} that can be taken back" if retracting else held
         return {"aggregates": ", ".join(call.title for call in calls), "holds": held}
 
     def open(self, context: TaskContext) -> None:
@@ -88,7 +90,8 @@ class WindowAggregateOperator(KeyedRelationalOperator):
         if len(kept):
             codes = self._slices.codes_of(batch)[kept]
             picked = columns if len(kept) == batch.size else columns.take(pa.array(kept))
-            self._add(codes, starts[kept], ends[kept], picked)
+            kinds = None if batch.kinds is None else batch.kinds[kept]
+            self._add(codes, starts[kept], ends[kept], self._partials.of(picked, kinds))
         if self._event_time and batch.size:
             self._fire(int(passed[-1]))
 
@@ -98,8 +101,8 @@ class WindowAggregateOperator(KeyedRelationalOperator):
             return np.full(batch.size, self.context.now - 1, dtype=np.int64)
         return np.full(batch.size, self._reached, dtype=np.int64) if batch.wm is None else batch.wm
 
-    def _add(self, codes: Longs, starts: Longs, ends: Longs, columns: pa.RecordBatch) -> None:
-        made = {**self._partials.of(columns), _START: starts}
+    def _add(self, codes: Longs, starts: Longs, ends: Longs, partials: Columns) -> None:
+        made = {**partials, _START: starts}
         (windows, keys), inverse = groups_of(ends, codes)
         combined = combine(made, inverse, len(keys))
         begins = np.flatnonzero(np.append(True, windows[1:] != windows[:-1]))
@@ -137,6 +140,11 @@ class WindowAggregateOperator(KeyedRelationalOperator):
         sizes = [len(part.codes) for part in parts]
         (ends, codes), inverse = groups_of(np.repeat([end for end, _ in found], sizes), codes)
         held = combine(concat([part.columns for part in parts], sizes), inverse, len(codes))
+        there = self._partials.present(held)
+        if there is not None:
+            codes, ends, held = codes[there], ends[there], take(held, there)
+        if not len(codes):
+            return
         order = np.lexsort((*self._slices.keys.ranks(codes), ends))
         codes, ends, held = codes[order], ends[order], take(held, order)
         made = [*self._key_columns(codes), *self._results(held, len(codes))]

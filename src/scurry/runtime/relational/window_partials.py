@@ -5,6 +5,9 @@ those of a key and window are combined, and so are those of several micro-batche
 are exact until the end, so that neither order nor cut matters. Where one of the aggregates is of
 another kind (DISTINCT, lists, functions of the user's), the rows themselves are kept instead, in
 their order, and aggregated when the window ends.
+
+A table that is updated takes rows back, too (*retracting*): such a row counts as one less, and a
+window whose rows are as many as those taken back has no result. Extremes then need the rows.
 """
 
 from __future__ import annotations
@@ -17,43 +20,66 @@ import numpy as np
 import pyarrow as pa
 
 from scurry.functions.aggregate_calls import AggregateCall
+from scurry.runtime.batch import Longs
 from scurry.runtime.columnar.exact import limbs_of, round_limbs
 from scurry.runtime.columnar.partials import Columns, objects
 from scurry.runtime.columnar.plain_values import column_of_plain, plain_values
 from scurry.runtime.columnar.row_codec import RowCodec
+from scurry.runtime.kinds import Kinds
 from scurry.runtime.relational.aggregates.accumulators import Avg, Sum, Sum0
 from scurry.runtime.relational.aggregates.numbers import column_of, numbers, numeric
 from scurry.runtime.relational.aggregates.scratch import aggregate_rows
-from scurry.runtime.relational.relation import true_places
+from scurry.runtime.relational.relation import signs_of, true_places
 
 _SUMS = {"SUM": Sum, "SUM0": Sum0, "$SUM0": Sum0, "AVG": Avg}
 _ROWS = "rows:"
+#: what stands before a row that is kept, where rows can be taken back
+_COMES, _GOES = b"\x01", b"\x00"
+#: how many rows there are, less those taken back
+_NET = "n:all"
 
 
-def combinable(calls: Sequence[AggregateCall]) -> bool:
+def combinable(calls: Sequence[AggregateCall], retracting: bool = False) -> bool:
     """Whether all of ``calls`` can be combined from partials."""
-    known = {"COUNT", "MIN", "MAX", *_SUMS}
+    known = {"COUNT", *_SUMS} if retracting else {"COUNT", "MIN", "MAX", *_SUMS}
     return all(call.built_in and not call.distinct and call.function in known for call in calls)
 
 
 class WindowPartials:
     """The partials of ``calls`` over rows of ``schema``."""
 
-    def __init__(self, calls: Sequence[AggregateCall], schema: pa.Schema) -> None:
+    def __init__(
+        self, calls: Sequence[AggregateCall], schema: pa.Schema, retracting: bool = False
+    ) -> None:
         self._calls = calls
         self._schema = schema
-        self._combinable = combinable(calls)
+        self._retracting = retracting
+        self._combinable = combinable(calls, retracting)
         self._codec = RowCodec(schema)
 
-    def of(self, columns: pa.RecordBatch) -> Columns:
-        """A partial for each row."""
+    def of(self, columns: pa.RecordBatch, kinds: Kinds | None = None) -> Columns:
+        """A partial for each row; ``kinds`` says which of them are taken back."""
+        made: Columns = {}
+        signs = None
+        if self._retracting:
+            found = signs_of(kinds)
+            signs = np.ones(columns.num_rows, dtype=np.int64) if found is None else found
+            made[_NET] = signs
         if not self._combinable:
             rows = self._codec.encode(columns.columns)
-            return {_ROWS: objects([len(row).to_bytes(4, "big") + row for row in rows])}
-        made: Columns = {}
+            if signs is not None:
+                marks = [_COMES if sign > 0 else _GOES for sign in signs.tolist()]
+                rows = [mark + row for mark, row in zip(marks, rows, strict=True)]
+            made[_ROWS] = objects([len(row).to_bytes(4, "big") + row for row in rows])
+            return made
         for number, call in enumerate(self._calls):
-            made.update(_partials(number, call, columns))
+            made.update(_partials(number, call, columns, signs))
         return made
+
+    def present(self, columns: Columns) -> Longs | None:
+        """Which of combined partials have a result, None if all."""
+        net = columns.get(_NET)
+        return None if net is None or net.all() else np.flatnonzero(net)
 
     def results(self, columns: Columns, groups: int) -> list[pa.Array]:
         """The results of combined partials, a column for each call."""
@@ -69,8 +95,12 @@ class WindowPartials:
         lists = [_split(one) for one in held]
         rows = [row for one in lists for row in one]
         starts = [0, *accumulate(map(len, lists))][:-1]
+        signs = None
+        if self._retracting:
+            signs = np.array([1 if row[:1] == _COMES else -1 for row in rows], dtype=np.int64)
+            rows = [row[1:] for row in rows]
         table = pa.RecordBatch.from_arrays(self._codec.decode(rows), schema=self._schema)
-        return aggregate_rows(self._calls, table, np.array(starts, dtype=np.int64))
+        return aggregate_rows(self._calls, table, np.array(starts, dtype=np.int64), signs)
 
 
 def _split(held: bytes) -> list[bytes]:
@@ -82,21 +112,28 @@ def _split(held: bytes) -> list[bytes]:
     return rows
 
 
-def _partials(number: int, call: AggregateCall, columns: pa.RecordBatch) -> Columns:
+def _partials(
+    number: int, call: AggregateCall, columns: pa.RecordBatch, signs: Longs | None
+) -> Columns:
     counted = np.ones(columns.num_rows, dtype=bool)
     if call.filter is not None:
         counted &= true_places(columns.column(call.filter))
     for index in call.arguments:
         counted &= columns.column(index).is_valid().to_numpy(zero_copy_only=False)
-    made: Columns = {f"n:{number}": counted.astype(np.int64)}
+    ones = counted.astype(np.int64) if signs is None else counted * signs
+    made: Columns = {f"n:{number}": ones}
     if call.function == "COUNT":
         return made
     column = columns.column(call.arguments[0])
     if call.function in _SUMS:
         values = numbers(column)
         if values.dtype.kind == "f":
-            return {**made, **_floats(number, values.astype(np.float64), counted)}
-        return {**made, f"sum:{number}": np.where(counted, values, 0)}
+            signed = values.astype(np.float64) * (1 if signs is None else signs)
+            return {**made, **_floats(number, signed, counted)}
+        return {
+            **made,
+            f"sum:{number}": np.where(counted, values, 0) * (1 if signs is None else signs),
+        }
     how = call.function.lower()
     return {**made, f"{how}:{number}": _extremes(how, column, counted)}
 

@@ -19,6 +19,7 @@ from scurry.table.catalog.objects import (
 )
 from scurry.table.catalogs import FoundTable
 from scurry.table.schema import Schema, UnresolvedColumn
+from scurry.table.statements.catalogs import alter_catalog
 from scurry.table.statements.tables import (
     column_of,
     options_of,
@@ -41,9 +42,7 @@ def alter(environment: TableEnvironment, statement: ast.Alter) -> TableResult:
     elif statement.kind == "DATABASE":
         _alter_database(environment, statement)
     elif statement.kind == "CATALOG":
-        raise NotSupportedError(
-            located("ALTER CATALOG is not executed", statement.span, "DROP it, and CREATE it anew.")
-        )
+        alter_catalog(environment, statement)
     else:
         raise NotSupportedError(located(f"ALTER {statement.kind} is not executed", statement.span))
     return TableResult.ok()

@@ -10,14 +10,15 @@ from scurry.common.errors import NotSupportedError, ProgramError
 from scurry.common.options import BY_KEY
 from scurry.common.spans import located
 from scurry.sql import ast
-from scurry.table.catalog.descriptor import make_catalog
 from scurry.table.catalog.objects import CatalogDatabase, CatalogFunction
 from scurry.table.catalogs import load_function
 from scurry.table.explain_detail import ExplainDetail
 from scurry.table.module import CORE, CoreModule
 from scurry.table.statements.alterations import alter
+from scurry.table.statements.catalogs import create_catalog
 from scurry.table.statements.gaps import GAPS, refuse
 from scurry.table.statements.inserts import insert, pipeline_of, statement_set
+from scurry.table.statements.plans import compile_plan, execute_plan
 from scurry.table.statements.results import listing
 from scurry.table.statements.showing import describe, show
 from scurry.table.statements.tables import create_table, create_view, drop, options_of
@@ -119,14 +120,6 @@ def _create_database(environment: TableEnvironment, statement: ast.CreateDatabas
     catalog, name = environment.catalogs.database_names(statement.name.names)
     made = CatalogDatabase(options_of(statement.options), statement.comment)
     environment.catalogs.catalog(catalog).create_database(name, made, statement.if_not_exists)
-    return TableResult.ok()
-
-
-def _create_catalog(environment: TableEnvironment, statement: ast.CreateCatalog) -> TableResult:
-    name, options = statement.name.names[-1], options_of(statement.options)
-    if statement.if_not_exists and environment.catalogs.find_catalog(name) is not None:
-        return TableResult.ok()
-    environment.catalogs.register(name, make_catalog(name, options), options)
     return TableResult.ok()
 
 
@@ -236,7 +229,9 @@ EXECUTORS: dict[type[ast.Statement], Executor] = {
     ast.CreateTable: create_table,
     ast.CreateView: create_view,
     ast.CreateDatabase: _create_database,
-    ast.CreateCatalog: _create_catalog,
+    ast.CreateCatalog: create_catalog,
+    ast.CompilePlan: compile_plan,
+    ast.ExecutePlan: execute_plan,
     ast.CreateFunction: _create_function,
     ast.Drop: drop,
     ast.Alter: alter,

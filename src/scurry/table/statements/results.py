@@ -11,7 +11,7 @@ from scurry.sql import ast
 from scurry.table.catalog.resolved_schema import ResolvedSchema
 from scurry.table.table_result import TableResult
 
-__all__ = ["filtered", "listing", "of_text"]
+__all__ = ["filtered", "listing", "literal", "of_text"]
 
 
 def listing(
@@ -28,6 +28,11 @@ def listing(
 def of_text(text: str) -> TableResult:
     """A result that is one text."""
     return listing(["result"], [[text]])
+
+
+def literal(text: str) -> str:
+    """A text as SQL writes it."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def filtered(names: Iterable[str], like: ast.LikeFilter | None) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,8 @@ from scurry.table.schema import (
 )
 from scurry.table.session_catalog import InlineView
 from scurry.table.statements.alterations import partition_spec
-from scurry.table.statements.results import filtered, listing, of_text
+from scurry.table.statements.catalogs import describe_catalog, show_create_catalog
+from scurry.table.statements.results import filtered, listing, literal, of_text
 from scurry.table.table_result import TableResult
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def _columns(environment: TableEnvironment, statement: ast.Show) -> TableResult:
     assert statement.name is not None
     rows = column_rows(environment, _found(environment, statement.name))
     kept = set(filtered([row[0] for row in rows], statement.like))
-    return _described([row for row in rows if row[0] in kept])
+    return _described(rows, kept)
 
 
 def _partitions(environment: TableEnvironment, statement: ast.Show) -> TableResult:
@@ -139,11 +140,11 @@ def create_table_text(found: FoundTable) -> str:
     table = found.table
     assert isinstance(table, CatalogTable)
     temporary = "TEMPORARY " if found.temporary else ""
-    comment = "" if table.comment is None else f"COMMENT {_literal(table.comment)}\n"
+    comment = "" if table.comment is None else f"COMMENT {literal(table.comment)}\n"
     keys = ", ".join(map(quoted, table.partition_keys))
     partitioned = f"PARTITIONED BY ({keys})\n" if keys else ""
     pairs = sorted(table.options.items())
-    options = ",\n  ".join(f"{_literal(k)} = {_literal(v)}" for k, v in pairs)
+    options = ",\n  ".join(f"{literal(k)} = {literal(v)}" for k, v in pairs)
     lines = ",\n  ".join(_declaration(table.schema))
     return (
         f"CREATE {temporary}TABLE {found.identifier.as_serializable_string()} (\n  {lines}\n)\n"
@@ -153,13 +154,16 @@ def create_table_text(found: FoundTable) -> str:
 
 def _declaration(schema: Schema) -> Iterator[str]:
     """The columns, watermarks and the key of a table, as they are declared."""
+    key = () if schema.primary_key is None else schema.primary_key.columns
     for column in schema.columns:
         text = f"`{column.name}`"
         if not isinstance(column, UnresolvedComputedColumn):
-            text += f" {_full_type(column.data_type)}"
+            kind = _full_type(column.data_type)
+            absent = column.name in key and not kind.endswith("NOT NULL")
+            text += f" {kind}{' NOT NULL' if absent else ''}"
         if not isinstance(column, UnresolvedPhysicalColumn):
             text += f" {_extras(column)}"
-        yield text if column.comment is None else f"{text} COMMENT {_literal(column.comment)}"
+        yield text if column.comment is None else f"{text} COMMENT {literal(column.comment)}"
     for mark in schema.watermarks:
         yield f"WATERMARK FOR `{mark.column}` AS {declared_text(mark.expression)}"
     if schema.primary_key is not None:
@@ -196,17 +200,9 @@ def _create_view(environment: TableEnvironment, statement: ast.Show) -> TableRes
     temporary = "TEMPORARY " if found.temporary else ""
     names = ",\n  ".join(quoted(column.name) for column in view.schema.columns)
     name = found.identifier.as_serializable_string()
-    comment = f"COMMENT {_literal(view.comment)}\n" if view.comment else ""
+    comment = f"COMMENT {literal(view.comment)}\n" if view.comment else ""
     text = f"CREATE {temporary}VIEW {name} (\n  {names}\n)\n{comment}AS {view.expanded_query}\n"
     return of_text(text)
-
-
-def _create_catalog(environment: TableEnvironment, statement: ast.Show) -> TableResult:
-    assert statement.name is not None
-    name = statement.name.names[-1]
-    options = environment.catalogs.catalog_options(name) or {"type": "generic_in_memory"}
-    pairs = ",\n  ".join(f"{_literal(k)} = {_literal(v)}" for k, v in options.items())
-    return of_text(f"CREATE CATALOG {quoted(name)} WITH (\n  {pairs}\n)\n")
 
 
 def _jobs(environment: TableEnvironment, statement: ast.Show) -> TableResult:
@@ -247,12 +243,12 @@ _SHOWS: dict[str, Shows] = {
     "PARTITIONS": _partitions,
     "CREATE TABLE": _create_table,
     "CREATE VIEW": _create_view,
-    "CREATE CATALOG": _create_catalog,
+    "CREATE CATALOG": show_create_catalog,
     "JOBS": _jobs,
     "JARS": _nothing("jars"),
     "PROCEDURES": _nothing("procedure name"),
     "MODELS": _nothing("model name"),
-    "MATERIALIZED TABLES": _nothing("materialized table name"),
+    "MATERIALIZED TABLES": _nothing("materialized table"),
 }
 
 
@@ -269,12 +265,7 @@ def describe(environment: TableEnvironment, statement: ast.Describe) -> TableRes
             rows.append(("properties", str(database.get_properties())))
         return listing(["info name", "info value"], rows)
     if statement.kind == "CATALOG":
-        name = statement.name.names[-1]
-        options = catalogs.catalog_options(name) or {"type": "generic_in_memory"}
-        rows = [("name", name), ("type", options.get("type", "")), ("comment", "")]
-        if statement.extended:
-            rows += [(f"option:{key}", value) for key, value in options.items()]
-        return listing(["info name", "info value"], rows)
+        return describe_catalog(environment, statement)
     if statement.kind == "FUNCTION":
         return _describe_function(environment, statement)
     if statement.kind == "JOB":
@@ -312,18 +303,20 @@ def _found(environment: TableEnvironment, name: ast.Name) -> FoundTable:
     return environment.catalogs.table(name.names)
 
 
-def _described(rows: list[list[Any]]) -> TableResult:
+def _described(rows: list[list[Any]], kept: Container[str] | None = None) -> TableResult:
+    """The rows, or those of the columns that are ``kept``; comments if any column has one."""
     names = ["name", "type", "null", "key", "extras", "watermark"]
     text = DataTypes.STRING()
     types: list[DataType] = [text, text, DataTypes.BOOLEAN(), text, text, text]
     if any(row[6] is not None for row in rows):
-        return listing([*names, "comment"], rows, [*types, DataTypes.STRING()])
-    return listing(names, [row[:6] for row in rows], types)
+        names, types = [*names, "comment"], [*types, text]
+    shown = [row[: len(names)] for row in rows if kept is None or row[0] in kept]
+    return listing(names, shown, types)
 
 
 def column_rows(environment: TableEnvironment, found: FoundTable) -> list[list[Any]]:
     """What DESCRIBE says of each column: name, type, whether it may be NULL, key, extras,
-    watermark, comment; nothing is an empty text."""
+    watermark, comment; what there is not is None."""
     node = environment.from_path(found.identifier.as_serializable_string()).relation
     schema = found.table.schema
     declared: dict[str, UnresolvedColumn] = {one.name: one for one in schema.columns}
@@ -332,7 +325,7 @@ def column_rows(environment: TableEnvironment, found: FoundTable) -> list[list[A
     rows = []
     for column in node.columns:
         own = declared.get(column.name)
-        extras = ""
+        extras = None
         if own is not None and not isinstance(own, UnresolvedPhysicalColumn):
             extras = _extras(own)
         rows.append(
@@ -340,10 +333,10 @@ def column_rows(environment: TableEnvironment, found: FoundTable) -> list[list[A
                 column.name,
                 _shown(environment, column.type).describe(),
                 column.type.is_nullable,
-                f"PRI({', '.join(key)})" if column.name in key else "",
+                f"PRI({', '.join(key)})" if column.name in key else None,
                 extras,
-                marks.get(column.name, ""),
-                "" if own is None else own.comment or "",
+                marks.get(column.name),
+                None if own is None else own.comment,
             ]
         )
     return rows
@@ -359,7 +352,3 @@ def _extras(column: Any) -> str:
         return f"AS {declared_text(column.expression)}"
     source = "" if column.key is None else f" FROM '{column.key}'"
     return f"METADATA{source}{' VIRTUAL' if column.virtual else ''}"
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

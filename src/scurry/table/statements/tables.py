@@ -38,14 +38,6 @@ def create_table(environment: TableEnvironment, statement: ast.CreateTable) -> T
     """CREATE TABLE, and CREATE TABLE AS, which inserts as well."""
     catalogs = environment.catalogs
     identifier = catalogs.qualify(statement.name.names)
-    if statement.or_replace:
-        raise NotSupportedError(
-            located(
-                "CREATE OR REPLACE TABLE is not executed",
-                statement.span,
-                "DROP the table, and CREATE it.",
-            )
-        )
     if statement.distribution is not None:
         raise NotSupportedError(
             located(
@@ -58,17 +50,41 @@ def create_table(environment: TableEnvironment, statement: ast.CreateTable) -> T
     if statement.like is not None:
         table = _merged(environment, statement.like, table)
     query = statement.query
+    names: list[str] = []
     if query is not None:
+        names = [one.name for one in environment.bind(query).columns]
         table = _with_query_columns(environment, query, statement, table)
-    made = create_checked(
-        environment, identifier, table, statement.temporary, statement.if_not_exists
-    )
+    make = _replacing if statement.or_replace else create_checked
+    made = make(environment, identifier, table, statement.temporary, statement.if_not_exists)
     if query is None or not made:
         return TableResult.ok()
     from scurry.table.statements.inserts import pipeline_of
 
-    insert = ast.Insert(_name(identifier), query, span=statement.span)
+    columns = tuple(ast.Name((ast.Identifier(name),)) for name in names)
+    insert = ast.Insert(_name(identifier), query, columns, span=statement.span)
     return environment.execute_pipelines([pipeline_of(environment, insert)])
+
+
+def _replacing(
+    environment: TableEnvironment,
+    identifier: ObjectIdentifier,
+    table: CatalogBaseTable,
+    temporary: bool,
+    ignore_if_exists: bool,
+) -> bool:
+    """Make a table in the place of one of that name, which stays if the new one means nothing.
+    What the old one has written stays, too."""
+    catalogs = environment.catalogs
+    found = catalogs.find_table(identifier.to_list())
+    if found is None or found.temporary != temporary:
+        return create_checked(environment, identifier, table, temporary, ignore_if_exists)
+    catalogs.alter_table(identifier, table)
+    try:
+        environment.bind(_all_of(identifier))
+    except Exception:
+        catalogs.alter_table(identifier, found.table)
+        raise
+    return True
 
 
 def create_checked(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -39,7 +39,7 @@ class Accumulator(ABC):
     """One aggregate of an operator. ``kinds`` are the types of its arguments."""
 
     #: whether rows whose argument is null count
-    takes_nulls: ClassVar[bool] = False
+    takes_nulls: bool = False
 
     def __init__(self, call: AggregateCall, kinds: list[pa.DataType]) -> None:
         self.call = call

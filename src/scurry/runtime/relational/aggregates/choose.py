@@ -35,6 +35,7 @@ from scurry.runtime.relational.aggregates.objects import (
     JsonObject,
     Lag,
     ListAgg,
+    Percentile,
     SingleValue,
     UserAggregate,
 )
@@ -73,6 +74,7 @@ _PLAIN: dict[str, type[Accumulator]] = {
     "LAG": Lag,
     "JSON_ARRAYAGG": JsonArray,
     "JSON_OBJECTAGG": JsonObject,
+    "PERCENTILE": Percentile,
 }
 _SAME = {
     "VARIANCE": "VAR_SAMP",

@@ -5,14 +5,16 @@ They are called for each row. What a group holds is stored as it is, so it shoul
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from scurry.common.data_types import data_type_from_arrow
 from scurry.common.errors import TypeMismatchError
+from scurry.functions.aggregate_calls import AggregateCall
 from scurry.runtime.columnar.plain_values import column_of_plain, plain_values
 from scurry.runtime.expressions.json_texts import value_json
 from scurry.runtime.expressions.user_values import from_user, to_user
@@ -101,9 +103,12 @@ class ListAgg(Listed):
 
 
 class ArrayAgg(Listed):
-    """ARRAY_AGG: the values in order, nulls included; null if there are none."""
+    """ARRAY_AGG: the values in order, with nulls unless these are ignored; null if there are
+    none."""
 
-    takes_nulls: ClassVar[bool] = True
+    def __init__(self, call: AggregateCall, kinds: list[pa.DataType]) -> None:
+        super().__init__(call, kinds)
+        self.takes_nulls = "IGNORE" not in call.constants
 
     def value(self, held: list[Any]) -> list[Any] | None:
         return list(held) or None
@@ -165,7 +170,7 @@ class ExtremeOfObjects(ObjectAccumulator):
 class SingleValue(ObjectAccumulator):
     """SINGLE_VALUE: the only row of a scalar query; null if there is none."""
 
-    takes_nulls: ClassVar[bool] = True
+    takes_nulls = True
 
     def create(self) -> list[Any]:
         return []
@@ -189,7 +194,7 @@ class Lag(ObjectAccumulator):
     """LAG: the value some rows before. The constants are how many, 1 if left out, and what stands
     for a value where there are fewer rows."""
 
-    takes_nulls: ClassVar[bool] = True
+    takes_nulls = True
 
     def create(self) -> list[Any]:
         return []
@@ -210,27 +215,37 @@ class Lag(ObjectAccumulator):
 
 
 class JsonArray(Listed):
-    """JSON_ARRAYAGG: the values that are not null as the text of a JSON array."""
+    """JSON_ARRAYAGG: the values as the text of a JSON array. The constants are what becomes of
+    nulls, and whether the values are JSON already."""
+
+    def __init__(self, call: AggregateCall, kinds: list[pa.DataType]) -> None:
+        super().__init__(call, kinds)
+        self.takes_nulls = "NULL" in call.constants
 
     def arguments_of(self, column: pa.Array) -> list[Any]:
-        return json_texts(column)
+        return json_texts(column, "RAW" in self.call.constants)
 
     def value(self, held: list[str]) -> str:
         return f"[{','.join(held)}]"
 
 
 class JsonObject(ObjectAccumulator):
-    """JSON_OBJECTAGG: keys and values as the text of a JSON object; of equal keys the last."""
+    """JSON_OBJECTAGG: keys and values as the text of a JSON object, in the order of the keys; of
+    equal keys the last. The constants are those of :class:`JsonArray`."""
 
-    takes_nulls: ClassVar[bool] = True
+    def __init__(self, call: AggregateCall, kinds: list[pa.DataType]) -> None:
+        super().__init__(call, kinds)
+        self.takes_nulls = "ABSENT" not in call.constants
 
     def create(self) -> dict[str, list[str]]:
         return {}
 
     def arguments_of(self, column: pa.Array) -> list[Any]:
-        return json_texts(column)
+        return json_texts(column, False)
 
     def accumulate(self, held: dict[str, list[str]], *arguments: Any) -> dict[str, list[str]]:
+        if arguments[0] == "null":
+            raise TypeMismatchError("a key of JSON_OBJECTAGG is NULL: leave such rows out")
         held.setdefault(arguments[0], []).append(arguments[1])
         return held
 
@@ -243,14 +258,65 @@ class JsonObject(ObjectAccumulator):
         return held
 
     def value(self, held: dict[str, list[str]]) -> str:
-        pairs = (f"{key}:{values[-1]}" for key, values in held.items())
+        pairs = (f"{key}:{values[-1]}" for key, values in sorted(held.items(), key=_text_of_key))
         return "{" + ",".join(pairs) + "}"
+
+
+def _text_of_key(entry: tuple[str, list[str]]) -> str:
+    """The key of an entry, without its quotes."""
+    return entry[0][1:-1]
+
+
+class Percentile(ObjectAccumulator):
+    """PERCENTILE: the value below which a share of the values lies, between two of them in
+    proportion; for several shares several values. A value may count several times."""
+
+    def create(self) -> list[Any]:
+        return [{}, None]
+
+    def accumulate(self, held: list[Any], *arguments: Any) -> list[Any]:
+        return self._counted(held, 1, *arguments)
+
+    def retract(self, held: list[Any], *arguments: Any) -> list[Any]:
+        return self._counted(held, -1, *arguments)
+
+    def _counted(
+        self, held: list[Any], sign: int, value: Any, shares: Any, times: int = 1
+    ) -> list[Any]:
+        counts, number = held[0], float(value)
+        counts[number] = counts.get(number, 0) + sign * times
+        if not counts[number]:
+            del counts[number]
+        held[1] = shares
+        return held
+
+    def value(self, held: list[Any]) -> Any:
+        counts, shares = held
+        if not counts:
+            return None
+        values = sorted(counts)
+        until = np.cumsum([counts[value] for value in values])
+        if isinstance(shares, list):
+            return [_between(values, until, float(share)) for share in shares]
+        return _between(values, until, float(shares))
+
+
+def _between(values: list[float], until: Any, share: float) -> float:
+    """The value at a share of the way through sorted values; ``until`` is how many there are up to
+    each."""
+    if not 0 <= share <= 1:
+        raise TypeMismatchError(f"PERCENTILE needs a percentage between 0 and 1, got {share}")
+    place = (int(until[-1]) - 1) * share
+    low, high = math.floor(place), math.ceil(place)
+    lower = values[int(np.searchsorted(until, low + 1))]
+    upper = values[int(np.searchsorted(until, high + 1))]
+    return lower if lower == upper else (high - place) * lower + (place - low) * upper
 
 
 class UserAggregate(ObjectAccumulator):
     """An aggregate function of the user's."""
 
-    takes_nulls: ClassVar[bool] = True
+    takes_nulls = True
 
     def create(self) -> Any:
         return self.call.function.create_accumulator()
@@ -274,8 +340,10 @@ class UserAggregate(ObjectAccumulator):
         return from_user(values, data_type_from_arrow(self.call.type), name)
 
 
-def json_texts(column: pa.Array) -> list[str]:
-    """The values of a column as JSON."""
+def json_texts(column: pa.Array, raw: bool = False) -> list[str]:
+    """The values of a column as JSON, which they may be already."""
+    if raw:
+        return ["null" if value is None else value for value in column.to_pylist()]
     kind = data_type_from_arrow(column.type)
     return [value_json(value, kind) for value in column.to_pylist()]
 

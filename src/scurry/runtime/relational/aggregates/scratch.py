@@ -41,21 +41,26 @@ class ScratchRows:
 
 
 def aggregate_rows(
-    calls: Sequence[AggregateCall], columns: pa.RecordBatch, starts: Longs
+    calls: Sequence[AggregateCall],
+    columns: pa.RecordBatch,
+    starts: Longs,
+    signs: Longs | None = None,
 ) -> list[pa.Array]:
     """The results of ``calls`` for each group of rows; groups follow each other and begin at
-    ``starts``."""
+    ``starts``. With ``signs``, those of -1 are rows taken back."""
     last = pa.array(np.append(starts[1:], columns.num_rows) - 1)
-    return [running_results(call, columns, starts).take(last) for call in calls]
+    return [running_results(call, columns, starts, signs).take(last) for call in calls]
 
 
-def running_results(call: AggregateCall, columns: pa.RecordBatch, starts: Longs) -> pa.Array:
+def running_results(
+    call: AggregateCall, columns: pa.RecordBatch, starts: Longs, signs: Longs | None = None
+) -> pa.Array:
     """The result after each row of its group."""
     count = len(starts)
     rows = Segments(
-        columns, np.arange(columns.num_rows), starts, np.arange(count), None, list(range(count))
+        columns, np.arange(columns.num_rows), starts, np.arange(count), signs, list(range(count))
     )
-    one = accumulator_of(call, columns.schema, False, 0, lambda name: ScratchRows())
+    one = accumulator_of(call, columns.schema, signs is not None, 0, lambda name: ScratchRows())
     held = {name: _zeros(kind, count) for name, kind in one.fields.items()}
     return one.scan(rows, rows.counted(call, one.takes_nulls), held).after
 

@@ -1,0 +1,40 @@
+-- Percentiles of groups, with rows that are taken back.
+-- file upd.json
+-- {"op": "c", "before": null, "after": {"k": "a", "n": 10, "ts": "2024-01-01 10:00:01"}}
+-- {"op": "c", "before": null, "after": {"k": "b", "n": 20, "ts": "2024-01-01 10:00:02"}}
+-- {"op": "c", "before": null, "after": {"k": "b", "n": 22, "ts": "2024-01-01 10:00:03"}}
+-- {"op": "u", "before": {"k": "b", "n": 20, "ts": "2024-01-01 10:00:02"}, "after": {"k": "b", "n": 21, "ts": "2024-01-01 10:00:04"}}
+-- {"op": "d", "before": {"k": "a", "n": 10, "ts": "2024-01-01 10:00:01"}, "after": null}
+-- {"op": "c", "before": null, "after": {"k": "c", "n": 30, "ts": "2024-01-01 10:00:14"}}
+-- {"op": "d", "before": {"k": "c", "n": 30, "ts": "2024-01-01 10:00:14"}, "after": null}
+-- {"op": "c", "before": null, "after": {"k": "b", "n": 5, "ts": "2024-01-01 10:00:15"}}
+-- {"op": "d", "before": {"k": "d", "n": 7, "ts": "2024-01-01 10:00:16"}, "after": null}
+-- {"op": "u", "before": {"k": "b", "n": 5, "ts": "2024-01-01 10:00:15"}, "after": {"k": "b", "n": 6, "ts": "2024-01-01 10:00:25"}}
+-- {"op": "c", "before": null, "after": {"k": "b", "n": 7, "ts": "2024-01-01 10:01:25"}}
+CREATE TABLE upd (k STRING, n INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '20' SECOND)
+WITH ('connector' = 'filesystem', 'format' = 'debezium-json', 'path' = '$DIR/upd.json');
+SELECT k, PERCENTILE(n, 0.5) AS m, PERCENTILE(n, ARRAY[0.0, 1.0]) AS e, PERCENTILE(n, 0.3, 2) AS f FROM upd WHERE k <> 'd' GROUP BY k;
+-- table
+-- [b, 14, (6, 22), 7]
+-- changes
+-- +I[a, 10, (10, 10), 10]
+-- +I[b, 20, (20, 20), 20]
+-- -U[b, 20, (20, 20), 20]
+-- +U[b, 21, (20, 22), 20]
+-- -U[b, 21, (20, 22), 20]
+-- +U[b, 22, (22, 22), 22]
+-- -U[b, 22, (22, 22), 22]
+-- +U[b, 21.5, (21, 22), 21]
+-- -D[a, 10, (10, 10), 10]
+-- +I[c, 30, (30, 30), 30]
+-- -D[c, 30, (30, 30), 30]
+-- -U[b, 21.5, (21, 22), 21]
+-- +U[b, 21, (5, 22), 13]
+-- -U[b, 21, (5, 22), 13]
+-- +U[b, 21.5, (21, 22), 21]
+-- -U[b, 21.5, (21, 22), 21]
+-- +U[b, 21, (6, 22), 13.5]
+-- -U[b, 21, (6, 22), 13.5]
+-- +U[b, 14, (6, 22), 7]
+-- refused in batch
+-- INSERT-only table sources
