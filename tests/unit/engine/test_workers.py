@@ -190,3 +190,19 @@ def test_each_copy_of_a_job_has_functions_of_its_own(tmp_path: Path) -> None:
     first, second = payload.load(), payload.load()
     assert first.operators.keys() == second.operators.keys()
     assert first.sources[0].source is not second.sources[0].source
+
+
+def test_tasks_that_open_stores_at_the_same_time_delete_none(tmp_path: Path) -> None:
+    spec, checkpoint = job(tmp_path, 4), tmp_path / "checkpoint"
+    checkpoint.mkdir()
+
+    def open_all(slot: int) -> list[bool]:
+        mine = LocalStores()
+        made = [mine.get(spec, "job-1", stage, slot, checkpoint) for stage in range(150)]
+        there = [Path(str(store.path)).exists() for store in made]
+        mine.close()
+        return there
+
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(open_all, range(4)))
+    assert all(all(there) for there in found)

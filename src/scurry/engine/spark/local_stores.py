@@ -27,6 +27,7 @@ import fcntl
 import os
 import shutil
 import time
+import uuid
 from pathlib import Path
 from typing import IO
 
@@ -80,7 +81,7 @@ class LocalStores:
             _drop_older(stores)
             # also for a store in memory: when the driver has deleted it, the job has ended
             path.mkdir(parents=True, exist_ok=True)
-            (stores / _CHECKPOINT).write_text(str(checkpoint), encoding="utf-8")
+            _note(stores / _CHECKPOINT, str(checkpoint))
             store = self._open[str(path)] = job.state.local_store(path)
         return store
 
@@ -125,6 +126,17 @@ class LocalStores:
         """Let go of the stores whose files the driver has deleted."""
         for name in [name for name in self._open if not os.path.exists(name)]:
             self._open.pop(name).close()
+
+
+def _note(path: Path, checkpoint: str) -> None:
+    """Write which checkpoint stores belong to. Other tasks of this host read that at any moment, so
+    it is there as a whole or not at all."""
+    with contextlib.suppress(OSError):
+        if path.read_text(encoding="utf-8") == checkpoint:
+            return
+    made = path.with_name(f"{_CHECKPOINT}.{uuid.uuid4().hex}")
+    made.write_text(checkpoint, encoding="utf-8")
+    made.replace(path)
 
 
 def _drop_without_checkpoint(root: Path) -> None:
