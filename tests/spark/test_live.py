@@ -122,7 +122,9 @@ def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path) -> None:
 
 def test_a_savepoint_ends_a_live_job_and_begins_another(tmp_path: Path) -> None:
     sink = ListSink()
-    client = run_until(counting(environment(tmp_path, LIVE), sink), sink, 500)
+    # so many rounds that the job is not over before it is asked, however slow the machine is
+    slowly = environment(tmp_path, LIVE, **{"scurry.batch.max-records": "10"})
+    client = run_until(counting(slowly, sink), sink, 500)
     first = client.trigger_savepoint().result(60)
     path = client.stop_with_savepoint(False).result(60)
     client._job.wait()
