@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -57,6 +58,25 @@ def test_requests_get_through_a_network_that_fails(proxy: Proxy, server: int) ->
     assert direct.find(f"{BUCKET}/a") == {}
     with pytest.raises(FileNotFoundError):
         through.read(f"{BUCKET}/a/1")
+
+
+def test_the_server_stores_nothing_of_a_request_that_was_cut(server: int) -> None:
+    """As S3: otherwise the tests here would find objects damaged that nobody can have written."""
+    request = (
+        f"PUT /{BUCKET}/cut HTTP/1.1\r\nHost: 127.0.0.1\r\nIf-None-Match: *\r\n"
+        "Connection: close\r\nContent-Length: 12\r\n\r\nTwelve bytes"
+    ).encode()
+    for cut in range(0, len(request) + 1, 5):
+        with socket.create_connection(("127.0.0.1", server)) as connection:
+            connection.sendall(request[:cut])
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(4096):
+                pass
+    assert store(server).find(f"{BUCKET}/cut") == {}
+    with socket.create_connection(("127.0.0.1", server)) as connection:
+        connection.sendall(request)
+        assert connection.recv(4096).startswith(b"HTTP/1.1 200")
+    assert store(server).read(f"{BUCKET}/cut") == b"Twelve bytes"
 
 
 def test_one_driver_at_a_time_has_the_lease(server: int) -> None:
