@@ -86,7 +86,7 @@ def run(tables: Any, texts: dict[str, str]) -> None:
                 f"CREATE TABLE into_{name} WITH ('connector' = 'blackhole') AS {text}"
             ).wait()
         except Exception as failure:
-            said: dict[str, Any] = {"query": name, "failed": str(failure)[:500]}
+            said: dict[str, Any] = {"query": name, "failed": str(failure)}
         else:
             said = {"query": name, "seconds": round(time.time() - began, 3)}
         print(json.dumps(said), flush=True)
