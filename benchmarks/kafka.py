@@ -223,7 +223,7 @@ class Bench:
         seen: list[tuple[float, int]] = []
         ended = False
         while not ended:
-            time.sleep(0.02)
+            time.sleep(0.05)
             ended = process.poll() is not None
             now, size = time.monotonic(), self._ends(topic)
             if size > (seen[-1][1] if seen else 0):
@@ -280,7 +280,9 @@ class Bench:
             begin, deadline = float("inf"), time.monotonic() + _PATIENCE_SECONDS
             try:
                 while time.monotonic() < begin + warm_up + seconds:
-                    messages = consumer.consume(1000, 0.005)
+                    # to consume with a timeout would wait for a thousand
+                    first = consumer.poll(0.005)
+                    messages = [] if first is None else [first, *consumer.consume(1000, 0)]
                     now, stamp = time.monotonic(), time.time_ns()
                     if messages and begin == float("inf"):
                         begin = now

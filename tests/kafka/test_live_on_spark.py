@@ -1,4 +1,5 @@
-"""Kafka -> keyed job -> Kafka in the live engine on Spark, with a worker that is killed."""
+"""Kafka -> keyed job -> Kafka in the live engine on Spark, with a worker that is killed, and with
+brokers that are away."""
 
 from __future__ import annotations
 
@@ -24,11 +25,14 @@ from scurry.datastream.connectors.kafka import (
 )
 from scurry.datastream.formats.json import JsonRowDeserializationSchema, JsonRowSerializationSchema
 from scurry.datastream.state import ValueStateDescriptor
+from scurry.testing.kafka import private_broker
 from scurry.testing.spark import local_session
 
 EVENT = Types.ROW_NAMED(["key", "number"], [Types.LONG(), Types.LONG()])
 COUNTED = Types.ROW_NAMED(["key", "count"], [Types.LONG(), Types.LONG()])
 KEYS, EACH = 20, 150
+#: longer than a client waits before it is made anew, and than any single call may last
+AWAY_SECONDS = float(os.environ.get("SCURRY_TEST_AWAY_SECONDS", "12"))
 EXPECTED = Counter(
     b'{"key":%d,"count":%d}' % (key, count) for key in range(KEYS) for count in range(1, EACH + 1)
 )
@@ -96,6 +100,11 @@ def await_that(is_so: Callable[[], bool], what: str) -> None:
         time.sleep(0.1)
 
 
+def processes_in(directory: Path) -> set[str]:
+    """In which processes the function was opened."""
+    return {path.name for path in directory.iterdir() if path.name.isdigit()}
+
+
 @pytest.mark.spark
 def test_a_worker_that_is_killed(topics: Topics, tmp_path: Path) -> None:
     source, once, least = topics.create(2), topics.create(2), topics.create(1)
@@ -107,7 +116,7 @@ def test_a_worker_that_is_killed(topics: Topics, tmp_path: Path) -> None:
     client = env.execute_async("live")
     try:
         await_that(lambda: len(topics.values(once)) == total // 2, "the first half")
-        seen = {path.name for path in (tmp_path / "processes").iterdir() if path.name.isdigit()}
+        seen = processes_in(tmp_path / "processes")
         feed(topics, source, range(total // 2, total * 3 // 4))
         os.kill(int(min(seen)), signal.SIGKILL)
         feed(topics, source, range(total * 3 // 4, total))
@@ -116,5 +125,32 @@ def test_a_worker_that_is_killed(topics: Topics, tmp_path: Path) -> None:
     finally:
         client.cancel().result()
     assert Counter(topics.values(once)) == EXPECTED
-    processes = {path.name for path in (tmp_path / "processes").iterdir() if path.name.isdigit()}
-    assert processes - seen, "it has gone on in another process"
+    assert processes_in(tmp_path / "processes") - seen, "it has gone on in another process"
+
+
+@pytest.mark.spark
+def test_brokers_that_are_away(kafka_installed: None, tmp_path: Path) -> None:
+    local_session(3)
+    total = KEYS * EACH
+    with private_broker() as broker:
+        topics = Topics(broker.bootstrap_servers)
+        source, once, least = topics.create(2), topics.create(2), topics.create(1)
+        feed(topics, source, range(total // 2))
+        env = program(topics.servers, source, once, least, tmp_path)
+        client = env.execute_async("live")
+        try:
+            await_that(lambda: len(topics.values(once)) == total // 2, "the first half")
+            seen = processes_in(tmp_path)
+            # in the middle of transactions
+            feed(topics, source, range(total // 2, total * 3 // 4))
+            broker.stop(kill=True)
+            time.sleep(AWAY_SECONDS)
+            assert client.get_waiting(), "it says that it waits"
+            broker.start()
+            feed(topics, source, range(total * 3 // 4, total))
+            await_that(lambda: len(topics.values(once)) >= total, "the rest")
+            await_that(lambda: not EXPECTED - Counter(topics.values(least)), "at least once")
+        finally:
+            client.cancel().result()
+        assert Counter(topics.values(once)) == EXPECTED
+        assert processes_in(tmp_path) == seen, "it has waited, and was not started again"

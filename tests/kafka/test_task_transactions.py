@@ -25,7 +25,7 @@ from scurry.common.errors import (
     ProgramError,
 )
 from scurry.compile.job import CompiledJob
-from scurry.connectors.kafka import promises, who_writes
+from scurry.connectors.kafka import promises, transactions, who_writes
 from scurry.connectors.kafka.client import ClientSettings
 from scurry.connectors.kafka.coordinators import Coordinators
 from scurry.connectors.kafka.promises import PromisedTransactions, tickets_of
@@ -91,9 +91,8 @@ def die_at(point: str, patch: pytest.MonkeyPatch, times: int = 1) -> None:
         if not left[0]:
             raise Crash
 
-    for module in (protocol, rounds):
+    for module in (protocol, rounds, promises, transactions):
         patch.setattr(module, "fault_point", strike)
-    patch.setattr(promises, "fault_point", strike)
 
 
 @pytest.mark.parametrize("driver", ["same", "next"])
@@ -120,11 +119,17 @@ def test_a_driver_that_dies(topics: Topics, point: str, driver: str) -> None:
     assert Counter(topics.values(topic)) == ALL
 
 
+LIVE = [
+    *(("tasks", point) for point in ("before-epoch", "after-epoch", "kafka-between-transactions")),
+    *(("driver", point) for point in ("before-epoch", "after-epoch", "kafka-transaction")),
+]
+
+
 @pytest.mark.parametrize("driver", ["same", "next"])
-@pytest.mark.parametrize("point", ["before-epoch", "after-epoch", "kafka-between-transactions"])
-def test_a_live_driver_that_dies(topics: Topics, point: str, driver: str) -> None:
+@pytest.mark.parametrize(("writers", "point"), LIVE)
+def test_a_live_driver_that_dies(topics: Topics, writers: str, point: str, driver: str) -> None:
     topic = topics.create(partitions=2)
-    job = dead = LocalRounds(program(sink(topics, topic)))
+    job = dead = LocalRounds(program(sink(topics, topic, writers)))
     job.step(6)
     size = len(topics.values(topic))
     with pytest.MonkeyPatch.context() as patch:
@@ -136,7 +141,7 @@ def test_a_live_driver_that_dies(topics: Topics, point: str, driver: str) -> Non
     if driver == "same":
         job.recover()
     else:
-        job = LocalRounds(program(sink(topics, topic)), after=job)
+        job = LocalRounds(program(sink(topics, topic, writers)), after=job)
     due = size if point == "before-epoch" else 2 * size
     assert len(topics.values(topic)) == due, "before anything is run again"
     while job.step(6):

@@ -114,10 +114,18 @@ def _fetch(place: Path, coordinates: tuple[str, ...], exclusions: str) -> None:
 
 
 class KafkaBroker:
-    """One broker on free ports of this machine, with its files below ``directory``."""
+    """One broker on free ports of this machine, with its files below ``directory``. ``features``
+    are levels of the cluster's features, such as ``transaction.version``, where they are not to be
+    the newest."""
 
-    def __init__(self, directory: Path, settings: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        settings: dict[str, str] | None = None,
+        features: dict[str, int] | None = None,
+    ) -> None:
         self.directory = directory
+        self._features = [f"--feature={name}={level}" for name, level in (features or {}).items()]
         self._port, self._controller = free_port(), free_port()
         self._settings = settings or {}
         self._process: subprocess.Popen[bytes] | None = None
@@ -145,7 +153,8 @@ class KafkaBroker:
         properties = self.directory / "server.properties"
         if not properties.exists():
             properties.write_text("".join(f"{k}={v}\n" for k, v in self._properties().items()))
-            self._java(jars, "kafka.tools.StorageTool", "format", "-t", _CLUSTER, "-c").wait()
+            format_storage = "kafka.tools.StorageTool", "format", "-t", _CLUSTER, *self._features
+            self._java(jars, *format_storage, "-c").wait()
         self._process = self._java(jars, "kafka.Kafka")
         _stop_with(owner or os.getpid(), self._process.pid)
         self._await_ready()
@@ -281,11 +290,13 @@ def shared_broker(directory: Path) -> Iterator[str]:
 
 
 @contextmanager
-def private_broker(settings: dict[str, str] | None = None) -> Iterator[KafkaBroker]:
+def private_broker(
+    settings: dict[str, str] | None = None, features: dict[str, int] | None = None
+) -> Iterator[KafkaBroker]:
     """A broker of one's own, to be stopped and started at will; its files go with it, unless the
     block fails."""
     directory = Path(tempfile.mkdtemp(prefix="scurry-kafka-"))
-    broker = KafkaBroker(directory, settings)
+    broker = KafkaBroker(directory, settings, features)
     try:
         with broker:
             yield broker

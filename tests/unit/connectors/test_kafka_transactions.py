@@ -66,6 +66,9 @@ class Producer:
     def produce(self, topic: str, value: bytes, *more: Any) -> None:
         self.values.append(value)
 
+    def poll(self, timeout: float) -> int:
+        return 0
+
     def send_offsets_to_transaction(self, places: list[Any], group: Any, timeout: float) -> None:
         self.places = places
 

@@ -8,7 +8,6 @@ there is simply nothing new until it does.
 
 from __future__ import annotations
 
-import contextlib
 import re
 import time
 from dataclasses import dataclass
@@ -67,6 +66,7 @@ class KafkaEnumerator(SourceEnumerator):
         self._last_error: Any = None
         self._admin = make("AdminClient", {**client.with_defaults(), "error_cb": self._on_error})
         consumer = client.with_defaults(enable_auto_commit="false")
+        consumer["error_cb"] = self._on_error
         self._lookup = OffsetLookup(
             self._admin, consumer, settings.group_id, settings.read_committed
         )
@@ -156,8 +156,8 @@ class KafkaEnumerator(SourceEnumerator):
                     f"{error.str()}. Check the security settings of the source and the rights of "
                     f"its user; `scurry doctor --kafka {self._servers}` says what it finds."
                 ) from failure
-            self._patience.waiting(error.str())
-            self._refresh()
+            self._patience.waiting(self._reason(error))
+            self._lookup.refresh()
             self._retry_at = time.monotonic() + _RETRY_SECONDS
             return ReadPlan(position)
         if self._has_shrunk(following, ends):
@@ -167,13 +167,14 @@ class KafkaEnumerator(SourceEnumerator):
             ends = {p: min(end, stop[p]) for p, end in ends.items() if p in stop}
         return self._share(following, ends, stop, max_records)
 
-    def _refresh(self) -> None:
-        """Have the client ask who leads the partitions: it would go on asking with the leaders'
-        old epochs for ever, which brokers that were started anew refuse."""
-        from confluent_kafka import KafkaException
+    def _reason(self, error: Any) -> str:
+        """Why the brokers have not told where partitions end: without a connection the client only
+        says that it does not know the partitions."""
+        from confluent_kafka import KafkaError
 
-        with contextlib.suppress(KafkaException):
-            self._admin.list_topics(timeout=_RETRY_SECONDS)
+        unknown = error.code() == KafkaError._UNKNOWN_PARTITION
+        found = self._last_error if unknown and self._last_error is not None else error
+        return str(found.str())
 
     def _has_shrunk(self, following: Offsets, ends: Offsets) -> bool:
         """Whether a partition ends before what has been read of it. A broker that has just been
@@ -205,6 +206,7 @@ class KafkaEnumerator(SourceEnumerator):
         new = [partition for partition in self._known if partition not in following]
         if new:
             log.info("new partitions: %s", ", ".join(partition.label for partition in new))
+            self._lookup.refresh()
             following.update(self._lookup.earliest(new))
 
     def _discover(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -93,6 +94,7 @@ class KafkaOffsetsInitializer:
 Offsets = dict[KafkaTopicPartition, int]
 #: How long brokers may take for an answer.
 _SECONDS = 3.0
+_REFRESH_SECONDS = 1.0
 
 
 class OffsetLookup:
@@ -106,6 +108,8 @@ class OffsetLookup:
         self._group_id = group_id
         self._read_committed = read_committed
         self._consumer: Any = None
+        #: asks where partitions end
+        self._watcher: Any = None
 
     def starting(
         self, initializer: KafkaOffsetsInitializer, partitions: list[KafkaTopicPartition]
@@ -159,10 +163,34 @@ class OffsetLookup:
         return self._list(partitions, OffsetSpec.earliest())
 
     def latest(self, partitions: list[KafkaTopicPartition]) -> Offsets:
-        """The offset after the last record that may be read."""
-        from confluent_kafka.admin import OffsetSpec
+        """The offset after the last record that may be read. Asked for every few milliseconds, and
+        so not of the admin client, which takes twice the time."""
+        from confluent_kafka import OFFSET_END, KafkaException, TopicPartition
 
-        return self._list(partitions, OffsetSpec.latest())
+        if not partitions:
+            return {}
+        if self._watcher is None:
+            level = "read_committed" if self._read_committed else "read_uncommitted"
+            group = self._group_id or "scurry"
+            settings = {**self._settings, "group.id": group, "isolation.level": level}
+            self._watcher = make("Consumer", settings)
+        wanted = [TopicPartition(p.topic, p.partition, OFFSET_END) for p in partitions]
+        found = self._watcher.offsets_for_times(wanted, timeout=_SECONDS)
+        for place in found:
+            if place.error is not None:
+                raise KafkaException(place.error)
+        return {KafkaTopicPartition(at.topic, at.partition): at.offset for at in found}
+
+    def refresh(self) -> None:
+        """Have the clients ask which partitions there are and who leads them. What they know may be
+        old, and they would go by it for ever: they refuse partitions that have come into being
+        since, and brokers that were started anew refuse the leaders' old epochs."""
+        from confluent_kafka import KafkaException
+
+        for client in (self._admin, self._watcher):
+            if client is not None:
+                with contextlib.suppress(KafkaException):
+                    client.list_topics(timeout=_REFRESH_SECONDS)
 
     def _first_since(self, timestamp: int, partitions: list[KafkaTopicPartition]) -> Offsets:
         from confluent_kafka.admin import OffsetSpec
@@ -223,6 +251,7 @@ class OffsetLookup:
 
     def close(self) -> None:
         """Wait for what is still under way."""
-        if self._consumer is not None:
-            self._consumer.close()
-            self._consumer = None
+        for consumer in (self._consumer, self._watcher):
+            if consumer is not None:
+                consumer.close()
+        self._consumer = self._watcher = None

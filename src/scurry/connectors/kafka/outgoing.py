@@ -32,6 +32,8 @@ __all__ = [
 
 #: How long to wait at a time for room in a producer's queue.
 _ROOM_SECONDS = 0.05
+#: After so many records the producer is asked what has become of earlier ones.
+_AT_ONCE = 2_000
 
 
 class KafkaProducerRecord(NamedTuple):
@@ -70,27 +72,30 @@ class Outgoing:
         """Hand every record to a producer, in order, waiting where its queue is full."""
         at = 0
         while at < len(self):
+            some = slice(at, at + _AT_ONCE)
             # as many calls as there are records, without a step of Python between two of them
-            values = iter(self.values[at:])
+            values = iter(self.values[some])
             try:
-                deque(map(producer.produce, *self._arguments(values, at)), maxlen=0)
-                at = len(self)
+                deque(map(producer.produce, *self._arguments(values, some)), maxlen=0)
+                at = some.stop
+                # what was delivered takes room in the queue until its report is taken
+                producer.poll(0)
             except BufferError:
                 # the record that was taken last has not found room
-                at = len(self) - length_hint(values) - 1
+                at = min(some.stop, len(self)) - length_hint(values) - 1
                 producer.poll(_ROOM_SECONDS)
 
-    def _arguments(self, values: Iterator[Any], at: int) -> list[Iterable[Any]]:
-        """What to call ``produce`` with, from the record number ``at`` on: topic, value, key,
-        partition, two callbacks, timestamp and, where there are any, headers."""
-        topics = repeat(self.topics) if isinstance(self.topics, str) else self.topics[at:]
-        keys = repeat(None) if self.keys is None else self.keys[at:]
-        places = repeat(-1) if self.partitions is None else self.partitions[at:]
-        stamps = repeat(0) if self.timestamps is None else self.timestamps[at:]
+    def _arguments(self, values: Iterator[Any], some: slice) -> list[Iterable[Any]]:
+        """What to call ``produce`` with, for some of the records: topic, value, key, partition,
+        two callbacks, timestamp and, where there are any, headers."""
+        topics = repeat(self.topics) if isinstance(self.topics, str) else self.topics[some]
+        keys = repeat(None) if self.keys is None else self.keys[some]
+        places = repeat(-1) if self.partitions is None else self.partitions[some]
+        stamps = repeat(0) if self.timestamps is None else self.timestamps[some]
         nobody = repeat(None)
         found: list[Iterable[Any]] = [topics, values, keys, places, nobody, nobody, stamps]
         if self.headers is not None:
-            found.append([extra and list(extra) for extra in self.headers[at:]])
+            found.append([extra and list(extra) for extra in self.headers[some]])
         return found
 
 

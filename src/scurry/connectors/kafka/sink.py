@@ -65,6 +65,8 @@ class KafkaSink(Sink):
         self._fail_on_data_loss = fail_on_data_loss
         #: whether tasks write in transactions of their own, as decided when the job starts
         self._by_tasks = False
+        #: whether the job runs in the live engine, where a few records come every few milliseconds
+        self._often = False
         #: a topic of the promise that is being kept
         self._promised_to = ""
         if self._transactional:
@@ -84,7 +86,9 @@ class KafkaSink(Sink):
         return KafkaSinkBuilder()
 
     def take_interval(self, milliseconds: int) -> None:
-        """Transactions of tasks are open from one checkpoint to the next, and beyond."""
+        """Transactions of tasks are open from one checkpoint to the next, and beyond. Records that
+        do not wait for a checkpoint hardly wait for others."""
+        self._often = True
         timeout = transaction_timeout(self._settings)
         if self._transactional and self._writers != DRIVER and timeout <= milliseconds:
             raise ConfigurationError(
@@ -98,7 +102,7 @@ class KafkaSink(Sink):
 
     def create_writer(self, context: WriterContext) -> SinkWriter:
         if not self._transactional:
-            return DirectWriter(self._encoder, self._settings)
+            return DirectWriter(self._encoder, self._settings, self._often)
         if self._by_tasks:
             name = f"{self._prefix}-{context.uid}"
             return TransactionWriter(self._encoder, self._settings, name, context)

@@ -172,7 +172,9 @@ class TransactionWriter(KafkaWriter):
 
         name = f"{self._stem}/{self._made}"
         self._made += 1
-        sender = Sender(self._settings, transactional_id=name, transaction_timeout_ms=str(timeout))
+        # nobody sees a record before the transaction is committed, and a flush waits for no linger
+        limits = {"transaction_timeout_ms": str(timeout), "linger_ms": "20"}
+        sender = Sender(self._settings, transactional_id=name, **limits)
         for left in reversed(range(_TRIES)):
             try:
                 sender.producer.init_transactions(_CALL_SECONDS)

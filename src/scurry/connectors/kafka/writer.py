@@ -87,9 +87,10 @@ class Sender:
             {
                 **settings.with_defaults(
                     partitioner="murmur2_random",
-                    linger_ms="5",
-                    queue_buffering_max_messages="500000",
-                    **more,
+                    # what waits takes far more room than what is in it, and a producer that is
+                    # ahead of the brokers by more than this gains nothing
+                    queue_buffering_max_messages="100000",
+                    **{"linger_ms": "5", **more},
                 ),
                 "delivery.report.only.error": True,
                 "on_delivery": self._on_delivery,
@@ -131,10 +132,12 @@ class Sender:
 class DirectWriter(KafkaWriter):
     """Writes records as they come; a micro-batch ends when the brokers have all of them."""
 
-    def __init__(self, encoder: Encoder, settings: ClientSettings) -> None:
+    def __init__(self, encoder: Encoder, settings: ClientSettings, often: bool = False) -> None:
+        """``often``: a little is written every few milliseconds, and should arrive soon."""
         super().__init__(encoder)
+        linger = {"linger_ms": "1"} if often else {}
         # records wait for brokers that are away, as long as it takes
-        self._sender = Sender(settings, enable_idempotence="true", message_timeout_ms="0")
+        self._sender = Sender(settings, enable_idempotence="true", message_timeout_ms="0", **linger)
 
     def take(self, outgoing: Outgoing) -> None:
         self._sender.send(outgoing)
