@@ -2,10 +2,10 @@
 
 The two agree on nearly everything that queries use. Where they differ, a pattern is translated:
 possessive and atomic groups are Python's own from 3.11 on; ``\\p{Alpha}`` and its relatives become
-classes; ``\\h``, ``\\R``, ``\\z`` and ``\\Z`` are written out; inline flags such as ``(?i)`` in the
-middle of a pattern are put at the front. Not translated, and refused as wrong patterns: ``&&`` in
-classes, ``\\p`` of scripts and blocks, ``\\G`` and ``\\Q...\\E`` inside of classes. ``\\w``,
-``\\d`` and ``\\s`` mean ASCII, as in Java.
+classes; ``.``, ``\\h``, ``\\R``, ``\\z`` and ``\\Z`` are written out; inline flags such as
+``(?i)`` in the middle of a pattern are put at the front. Not translated, and refused as wrong
+patterns: ``&&`` in classes, ``\\p`` of scripts and blocks, ``\\G`` and ``\\Q...\\E`` inside of
+classes. ``\\w``, ``\\d`` and ``\\s`` mean ASCII, as in Java.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ _CLASSES = {
     "ASCII": r"\x00-\x7F", "Cntrl": r"\x00-\x1F\x7F", "Graph": "!-~", "Print": " -~",
 }  # fmt: skip
 _ESCAPES = {"h": r"[ \t\xA0]", "R": r"(?:\r\n|[\n\r])", "z": r"\Z", "Z": r"(?=\n?\Z)"}
+#: All but the characters that end lines.
+_ANY = r"[^\n\r\x85\u2028\u2029]"
 _FLAGS = re.compile(r"\(\?([ismxu]+)\)")
 
 
@@ -28,11 +30,11 @@ _FLAGS = re.compile(r"\(\?([ismxu]+)\)")
 def java_regex(pattern: str) -> re.Pattern[str]:
     """The compiled pattern; raises `re.error` if it is none."""
     flags = "".join(sorted(set("".join(_FLAGS.findall(pattern)))))
-    body = _translated(_FLAGS.sub("", pattern))
+    body = _translated(_FLAGS.sub("", pattern), "." if "s" in flags else _ANY)
     return re.compile(f"(?a{flags.replace('u', '')}){body}")
 
 
-def _translated(pattern: str) -> str:
+def _translated(pattern: str, point: str) -> str:
     made: list[str] = []
     at, inside = 0, False
     while at < len(pattern):
@@ -49,6 +51,8 @@ def _translated(pattern: str) -> str:
         elif char == "]":
             inside = False
             made.append(char)
+        elif char == "." and not inside:
+            made.append(point)
         elif not inside and pattern.startswith("(?<", at) and pattern[at + 3 : at + 4] not in "=!":
             made.append("(?P<")
             at += 3

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scurry.functions.expressions import Call
-from scurry.runtime.expressions.frames import Datum
+from scurry.runtime.expressions.arrow_regex import GROUP, arrow_regex
+from scurry.runtime.expressions.frames import Datum, Frame
 from scurry.runtime.expressions.java_regex import java_regex, like_regex, similar_regex
 from scurry.runtime.expressions.kernels import Evaluate, constant, kernel
 from scurry.runtime.expressions.python_values import apply, per_value
@@ -58,9 +59,21 @@ def _found(text: str, pattern: str) -> re.Match[str] | None:
         return None
 
 
-@per_value("REGEXP")
 def _regexp(text: str, pattern: str) -> bool:
     return bool(pattern) and _found(text, pattern) is not None
+
+
+@kernel("REGEXP")
+def _regexps(call: Call) -> Evaluate:
+    pattern = constant(call.operands[1])
+    known = arrow_regex(pattern) if isinstance(pattern, str) else None
+
+    def matches(rows: Frame, text: Datum, *rest: Datum) -> Datum:
+        if known is None or not isinstance(text, pa.StringArray):
+            return apply(_regexp, (text, *rest), rows, pa.bool_())
+        return pc.match_substring_regex(text, known)
+
+    return matches
 
 
 @per_value("REGEXP_REPLACE")
@@ -71,12 +84,26 @@ def _replace(text: str, pattern: str, new: str) -> str | None:
         return None
 
 
-@per_value("REGEXP_EXTRACT")
 def _extract(text: str, pattern: str, group: int = 0) -> str | None:
     found = _found(text, pattern)
     if found is None or not 0 <= group <= (found.re.groups):
         return None
     return found[group]
+
+
+@kernel("REGEXP_EXTRACT")
+def _extracts(call: Call) -> Evaluate:
+    pattern = constant(call.operands[1])
+    group = constant(call.operands[2]) if len(call.operands) > 2 else 0
+    plain = isinstance(pattern, str) and isinstance(group, int)
+    known = arrow_regex(pattern, group) if plain else None
+
+    def extract(rows: Frame, text: Datum, *rest: Datum) -> Datum:
+        if known is None or not isinstance(text, pa.StringArray):
+            return apply(_extract, (text, *rest), rows, call.type.arrow_type())
+        return pc.struct_field(pc.extract_regex(text, known), GROUP)
+
+    return extract
 
 
 @per_value("REGEXP_EXTRACT_ALL")
