@@ -43,6 +43,36 @@ def test_without_an_interval_sizes_stay() -> None:
     assert {size for size, _ in batches} == {1000}
 
 
+def test_short_micro_batches_grow_unless_the_program_says_how_large_they_are() -> None:
+    batches = settle(Pace(1000, None, growing=True), 1000, per_record=0.0001, fixed=0.2)
+    assert [size for size, _ in batches[:5]] == [1000, 2000, 4000, 4000, 4000]
+    batches = settle(Pace(1000, None, growing=True), 1000, per_record=0.0003, fixed=0.2)
+    assert [size for size, _ in batches[:4]] == [1000, 2000, 2000, 2000], "long enough"
+    batches = settle(Pace(1000, None), 1000, per_record=0.0001, fixed=0.2)
+    assert {size for size, _ in batches} == {1000}
+
+
+def test_micro_batches_that_are_not_full_do_not_grow() -> None:
+    pace = Pace(1000, None, growing=True)
+    assert pace.after(999, 0.3, {}) == 1000
+
+
+def test_micro_batches_that_have_grown_come_back_when_records_get_dearer() -> None:
+    pace = Pace(1000, None, growing=True)
+    settle(pace, 1000, per_record=0.0001, fixed=0.2)
+    batches = settle(pace, 4000, per_record=0.001, fixed=0.2)
+    assert [size for size, _ in batches[:4]] == [4000, 2000, 1000, 1000]
+
+
+def test_short_micro_batches_grow_within_the_interval() -> None:
+    pace = Pace(500_000, 0.5, growing=True)
+    batches = settle(pace, 500_000, per_record=0.0000001, fixed=0.2)
+    assert batches[-1][0] == 2_000_000
+    pace = Pace(500_000, 0.5, growing=True)
+    batches = settle(pace, 500_000, per_record=0.000001, fixed=0.2)
+    assert all(seconds <= 0.51 for _, seconds in batches[1:])
+
+
 def test_only_an_option_of_its_own_holds_micro_batches_back() -> None:
     given = Configuration.of({"execution.checkpointing.interval": "15 s"})
     assert checkpoints.CHECKPOINT_INTERVAL.read(given) == 15_000

@@ -61,6 +61,7 @@ def launch(
             job,
             claimed,
             max_records=execution.BATCH_RECORDS.read(configuration),
+            growing=not execution.BATCH_RECORDS.is_set(configuration),
             local_dir=state.LOCAL_DIRECTORY.read(configuration),
             restarts=restarts_of(strategy, configuration),
             trigger=None if pause is None else f"{pause} milliseconds",

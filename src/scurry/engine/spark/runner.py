@@ -137,6 +137,7 @@ class SparkJob:
         claimed: ClaimedCheckpoint,
         *,
         max_records: int = 500_000,
+        growing: bool = False,
         local_dir: str = "",
         trigger: str | None = None,
         checkpoint_interval: int | None = None,
@@ -171,9 +172,8 @@ class SparkJob:
         self._sinks = job.sinks
         Job(self._spec, job.sinks).take_rooms(self._directory.layout.room)
         self._session = query_session(session, self._spec.parallelism)
-        self._pace = Pace(
-            max_records, None if checkpoint_interval is None else checkpoint_interval / 1000
-        )
+        interval = None if checkpoint_interval is None else checkpoint_interval / 1000
+        self._pace = Pace(max_records, interval, growing)
         self._renew = renew
         self._checkpoint_id = self._prepare()
         #: tells the checkpoint from others that began with the same savepoint
