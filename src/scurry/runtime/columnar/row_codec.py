@@ -9,18 +9,20 @@ table that holds them has one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from scurry.runtime.batch import Longs
 from scurry.runtime.columnar.plain_values import column_of_plain, plain_values
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 _LENGTH = 4
+_NOTHING = pa.scalar(b"", pa.large_binary())
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder().decode
 
@@ -44,16 +46,17 @@ class RowCodec:
         """The bytes of each row."""
         count = len(columns[0]) if columns else 0
         head = np.zeros((count, self._head), dtype=np.uint8)
-        ends: list[tuple[Bytes, Any, Any]] = []
+        ends: list[pa.Array] = []
         for number, column in enumerate(columns):
             at, width = self._places[number]
             if column.null_count:
                 null = column.is_null().to_numpy(zero_copy_only=False)
                 head[:, number >> 3] |= null.astype(np.uint8) << (number & 7)
             if number in self._varying:
-                data, starts, lengths = _contents(column)
+                content = _contents(column)
+                lengths = pc.binary_length(content).to_numpy(zero_copy_only=False)
                 head[:, at : at + width] = lengths.astype("<u4").view(np.uint8).reshape(-1, 4)
-                ends.append((data, starts, lengths))
+                ends.append(content)
             else:
                 head[:, at : at + width] = _fixed(column, width)
         if not ends:
@@ -63,15 +66,19 @@ class RowCodec:
 
     def decode(self, rows: Sequence[bytes]) -> list[pa.Array]:
         """The columns behind bytes."""
+        if not rows:
+            return [pa.array([], kind) for kind in self.schema.types]
         raw = np.frombuffer(b"".join(rows), dtype=np.uint8)
-        lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-        starts = np.cumsum(lengths) - lengths
+        ends: Iterator[pa.Array] = iter(())
+        head = raw.reshape(len(rows), self._head) if not self._varying else raw
         if self._varying:
-            head = raw[starts[:, None] + np.arange(self._head)]
-        else:
-            head = raw.reshape(len(rows), self._head)
+            lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+            starts = np.cumsum(lengths) - lengths
+            (heads,) = _pieces(raw, starts, [np.full(len(rows), self._head)])
+            found = np.frombuffer(heads.buffers()[2], dtype=np.uint8)[: len(rows) * self._head]
+            head = found.reshape(len(rows), self._head)
+            ends = iter(_pieces(raw, starts + self._head, self._sizes(head)))
         made: list[pa.Array] = []
-        begin = starts + self._head
         for number, kind in enumerate(self.schema.types):
             at, width = self._places[number]
             null = (head[:, number >> 3] >> (number & 7)) & 1
@@ -80,15 +87,33 @@ class RowCodec:
                 validity = pa.py_buffer(np.packbits(null == 0, bitorder="little").tobytes())
             cell = np.ascontiguousarray(head[:, at : at + width])
             if number in self._varying:
-                sizes = cell.view("<u4").reshape(-1).astype(np.int64)
-                made.append(_varying(kind, raw, begin, sizes, validity))
-                begin = begin + sizes
+                made.append(_varying(kind, next(ends), validity))
             elif pa.types.is_boolean(kind):
                 bits = pa.py_buffer(np.packbits(cell.reshape(-1), bitorder="little").tobytes())
                 made.append(pa.Array.from_buffers(kind, len(rows), [validity, bits]))
             else:
                 made.append(pa.Array.from_buffers(kind, len(rows), [validity, pa.py_buffer(cell)]))
         return made
+
+    def _sizes(self, head: Bytes) -> list[Longs]:
+        """The lengths of the contents of each column whose values differ in length."""
+        places = (self._places[number][0] for number in self._varying)
+        cells = (np.ascontiguousarray(head[:, at : at + _LENGTH]) for at in places)
+        return [cell.view("<u4").reshape(-1).astype(np.int64) for cell in cells]
+
+
+def _pieces(raw: Bytes, starts: Longs, sizes: Sequence[Longs]) -> list[pa.Array]:
+    """Pieces of ``raw`` that follow each other from each of ``starts`` on: a column for each of
+    ``sizes``. All of them, and what is between, are taken from one array of bytes."""
+    bounds = np.empty((len(starts), 1 + len(sizes)), dtype=np.int64)
+    bounds[:, 0] = starts
+    for number, size in enumerate(sizes):
+        bounds[:, number + 1] = bounds[:, number] + size
+    offsets = pa.py_buffer(np.append(bounds.reshape(-1), len(raw)))
+    buffers = [None, offsets, pa.py_buffer(raw)]
+    whole = pa.LargeBinaryArray.from_buffers(pa.large_binary(), bounds.size, buffers)
+    every = np.arange(len(starts)) * bounds.shape[1]
+    return [whole.take(pa.array(every + number)) for number in range(len(sizes))]
 
 
 def _width(kind: pa.DataType) -> int:
@@ -117,50 +142,33 @@ def _fixed(column: pa.Array, width: int) -> Bytes:
     return found
 
 
-def _contents(column: pa.Array) -> tuple[Bytes, Any, Any]:
-    """The bytes of values that differ in length, and where each begins and how long it is."""
+def _contents(column: pa.Array) -> pa.Array:
+    """The bytes of values that differ in length, none for nulls."""
     kind = column.type
     if not (pa.types.is_string(kind) or pa.types.is_binary(kind)):
         column = _packed(column)
-    offsets = np.frombuffer(column.buffers()[1], dtype=np.int32)
-    offsets = offsets[column.offset : column.offset + len(column) + 1].astype(np.int64)
-    lengths = np.diff(offsets)
-    if column.null_count:
-        lengths = lengths * column.is_valid().to_numpy(zero_copy_only=False)
-    data = column.buffers()[2]
-    raw: Bytes = np.frombuffer(data if data is not None else b"", dtype=np.uint8)
-    return raw, offsets[:-1], lengths
+    if pa.types.is_string(column.type):
+        column = column.cast(pa.binary())
+    found = column.cast(pa.large_binary())
+    return found.fill_null(b"") if column.null_count else found
 
 
-def _joined(head: Bytes, ends: list[tuple[Bytes, Any, Any]]) -> list[bytes]:
+def _joined(head: Bytes, ends: list[pa.Array]) -> list[bytes]:
     """Rows made of their heads and of contents that follow."""
     count, size = head.shape
-    totals = np.full(count, size, dtype=np.int64)
-    for _, _, lengths in ends:
-        totals += lengths
-    bounds = np.concatenate(([0], np.cumsum(totals)))
-    whole = np.empty(int(bounds[-1]), dtype=np.uint8)
-    whole[bounds[:-1, None] + np.arange(size)] = head
-    begin = bounds[:-1] + size
-    for data, starts, lengths in ends:
-        whole[_ranges(begin, lengths)] = data[_ranges(starts, lengths)]
-        begin = begin + lengths
-    raw, edges = whole.tobytes(), bounds.tolist()
-    return [raw[a:b] for a, b in pairwise(edges)]
+    offsets = pa.py_buffer(np.arange(count + 1, dtype=np.int64) * size)
+    heads = pa.LargeBinaryArray.from_buffers(
+        pa.large_binary(), count, [None, offsets, pa.py_buffer(head)]
+    )
+    found: list[bytes] = pc.binary_join_element_wise(heads, *ends, _NOTHING).to_pylist()
+    return found
 
 
-def _ranges(starts: Any, lengths: Any) -> Any:
-    """The numbers of all ranges, one after the other."""
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
-
-
-def _varying(kind: pa.DataType, raw: Bytes, begin: Any, sizes: Any, validity: Any) -> pa.Array:
-    data = raw[_ranges(begin, sizes)]
-    offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
+def _varying(kind: pa.DataType, content: pa.Array, validity: Any) -> pa.Array:
     plain = pa.types.is_string(kind) or pa.types.is_binary(kind)
-    buffers = [validity, pa.py_buffer(offsets), pa.py_buffer(data)]
-    made = pa.Array.from_buffers(kind if plain else pa.binary(), len(sizes), buffers)
+    _, offsets, data = content.cast(pa.binary()).buffers()
+    buffers = [validity, offsets, data]
+    made = pa.Array.from_buffers(kind if plain else pa.binary(), len(content), buffers)
     return made if plain else _unpacked(made, kind)
 
 
