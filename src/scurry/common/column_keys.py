@@ -75,11 +75,26 @@ def _forms(column: pa.Array) -> pa.Array:
     if pa.types.is_date32(kind):
         ordinals = pc.add(column.cast(pa.int32()).cast(pa.int64()), _FIRST_DAY)
         return _tagged(b"a", _binary(ordinals))
+    if pa.types.is_timestamp(kind) and kind.tz is None and kind.unit != "ns":
+        return _forms_of_moments(column)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return _tagged(b"s", column.cast(pa.large_string()).cast(pa.large_binary()))
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return _tagged(b"b", column.cast(pa.large_binary()))
     return pa.array([canonical(value) for value in column.to_pylist()], pa.large_binary())
+
+
+def _forms_of_moments(column: pa.Array) -> pa.Array:
+    """The forms of dates with times: as ISO has them, then nanoseconds, which there are none of."""
+    micros = column.cast(pa.timestamp("us"))
+    texts = pc.strftime(micros, "%Y-%m-%dT%H:%M:%S").cast(pa.large_string())
+    whole = pc.ends_with(texts, ".000000")
+    texts = pc.if_else(whole, pc.utf8_slice_codeunits(texts, 0, -7), texts)
+    return _tagged(b"d", _and_zero(texts.cast(pa.large_binary())))
+
+
+def _and_zero(forms: pa.Array) -> pa.Array:
+    return pc.binary_join_element_wise(forms, pa.scalar(b"0", pa.large_binary()), _NOTHING)
 
 
 def _binary(numbers: pa.Array) -> pa.Array:

@@ -117,7 +117,8 @@ def _datetime(key: dt.datetime) -> bytes:
 
 def _naive(key: dt.datetime) -> dt.datetime:
     if type(key) is dt.datetime:
-        return key.replace(tzinfo=None, fold=0)
+        # isoformat tells nothing of the fold
+        return key if key.tzinfo is None else key.replace(tzinfo=None)
     date = dt.date(key.year, key.month, key.day)
     return dt.datetime.combine(date, dt.time(key.hour, key.minute, key.second, key.microsecond))
 

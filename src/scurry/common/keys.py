@@ -28,7 +28,7 @@ import zlib
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, repeat
 from math import isnan
 from typing import Any
 
@@ -115,17 +115,28 @@ def tuple_forms(keys: list[Any]) -> list[bytes] | None:
     """The canonical forms of tuples of plain values, a field at a time; None for other keys."""
     if set(map(type, keys)) != {tuple} or len(set(map(len, keys))) != 1 or not keys[0]:
         return None
-    pieces: list[list[bytes]] = []
+    pieces: list[Iterable[bytes]] = []
     for field in zip(*keys, strict=True):
         kinds = set(map(type, field))
         if kinds == {int}:
-            made = [b"i%d" % value for value in field]
+            made = list(map(b"i%d".__mod__, field))
         elif kinds == {str}:
             made = [b"s" + value.encode("utf-8", "surrogatepass") for value in field]
         else:
             made = [canonical(value) for value in field]
-        pieces.append([b"%d:%b" % (len(piece), piece) for piece in made])
-    return [b"t" + b"".join(parts) for parts in zip(*pieces, strict=True)]
+        pieces += [map(_SIZES.__getitem__, map(len, made)), made]
+    return list(map(b"".join, zip(repeat(b"t"), *pieces, strict=False)))
+
+
+class _Sizes(dict[int, bytes]):
+    """What stands before a part of that many bytes."""
+
+    def __missing__(self, size: int) -> bytes:
+        self[size] = found = b"%d:" % size
+        return found
+
+
+_SIZES = _Sizes()
 
 
 def hash_forms(forms: list[bytes]) -> np.ndarray[Any, Any]:

@@ -66,7 +66,7 @@ def _plain(column: pa.Array | None) -> pa.Array | None:
 
 def _of_values(column: pa.Array) -> KeyColumn:
     codes, distinct = _encoded(column)
-    return KeyColumn(codes, freeze_all(to_list(distinct)), partial(hash_column, distinct))
+    return KeyColumn(codes, _frozen(to_list(distinct), [distinct]), partial(hash_column, distinct))
 
 
 def _of_tuples(columns: Sequence[pa.Array]) -> KeyColumn:
@@ -76,7 +76,19 @@ def _of_tuples(columns: Sequence[pa.Array]) -> KeyColumn:
         more, kinds = _encoded(column)
         codes, fields = _crossed(codes, fields, more, kinds)
     names: list[Any] = list(zip(*map(to_list, fields), strict=True))
-    return KeyColumn(codes, freeze_all(names), partial(hash_tuples, fields))
+    return KeyColumn(codes, _frozen(names, fields), partial(hash_tuples, fields))
+
+
+def _frozen(names: list[Any], fields: Sequence[pa.Array]) -> list[Any]:
+    """:func:`freeze_all` of keys that have the values of ``fields``."""
+    return names if all(_is_itself(field.type) for field in fields) else freeze_all(names)
+
+
+def _is_itself(kind: pa.DataType) -> bool:
+    """Whether a key that is of this type is its own in memory."""
+    if pa.types.is_timestamp(kind):
+        return kind.tz is None and kind.unit != "ns"
+    return bool(pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_boolean(kind))
 
 
 def _crossed(

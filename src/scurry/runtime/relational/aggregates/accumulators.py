@@ -185,11 +185,15 @@ class Extreme(Accumulator):
 
     def scan(self, rows: Segments, counted: Mask | None, held: Held) -> Scanned:
         values = numbers(rows.column(self.call.arguments[0]))
-        neutral, combine = _neutral(values.dtype, self.call.function == "MIN")
+        least = self.call.function == "MIN"
+        neutral, combine = _neutral(values.dtype, least)
         if counted is not None:
             values = np.where(counted, values, neutral)
         before = np.where(held["n"] == 0, neutral, held["value"]).astype(values.dtype, copy=False)
-        after = rows.running(combine, values, before)
+        if values.dtype == np.int64:
+            after = rows.extremes(values, before, least)
+        else:
+            after = rows.running(combine, values, before)
         count = rows.total(rows.ones(counted), held["n"])
         final = {"value": after[rows.last], "n": count[rows.last]}
         return Scanned(self._result(before, held["n"]), self._result(after, count), final)

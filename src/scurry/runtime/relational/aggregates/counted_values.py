@@ -83,14 +83,34 @@ def first_of_equals(
     rows: Segments, arguments: tuple[int, ...], counted: Mask | None
 ) -> np.ndarray[Any, np.dtype[np.int64]]:
     """The rows that are the first of their group with their arguments, of those that count."""
+    codes = rows.of_segments(f"equal {arguments}", lambda: _equal_codes(rows, arguments))
+    if counted is None:
+        return _first_of_codes(codes)
+    candidates = np.flatnonzero(counted)
+    return candidates[_first_of_codes(codes[candidates])]
+
+
+def _equal_codes(rows: Segments, arguments: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """A number for each row: the same for rows of a group that are equal in ``arguments``."""
     codes = rows.groups[rows.segment]
     for index in arguments:
         found = rows.column(index).dictionary_encode(null_encoding="encode")
         numbers = found.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-        _, codes = np.unique(codes * max(len(found.dictionary), 1) + numbers, return_inverse=True)
-    candidates = np.arange(rows.size) if counted is None else np.flatnonzero(counted)
-    _, first = np.unique(codes[candidates], return_index=True)
-    return np.sort(candidates[first])
+        codes = _numbered(codes * max(len(found.dictionary), 1) + numbers)
+    return codes
+
+
+def _numbered(codes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The numbers of values, in the order in which these come first."""
+    indices = pa.array(codes).dictionary_encode().indices
+    return np.asarray(indices.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def _first_of_codes(codes: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Where each value comes first."""
+    numbers = _numbered(codes)
+    highest = np.maximum.accumulate(numbers)
+    return np.flatnonzero(np.diff(highest, prepend=-1) > 0)
 
 
 class Distinct(Accumulator):

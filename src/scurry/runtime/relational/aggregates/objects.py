@@ -153,6 +153,29 @@ class ExtremeOfObjects(ObjectAccumulator):
     def create(self) -> Any:
         return ()
 
+    def scan(self, rows: Segments, counted: Mask | None, held: Held) -> Scanned:
+        column = rows.column(self.call.arguments[0])
+        if rows.signs is not None or not pa.types.is_string(column.type):
+            return super().scan(rows, counted, held)
+        found = column.dictionary_encode(null_encoding="encode")
+        distinct, stored = found.dictionary.to_pylist(), held["object"].tolist()
+        known = {one[0] for one in stored if one} | {text for text in distinct if text is not None}
+        # the best has the highest rank, and none at all the rank 0
+        ordered = [None, *sorted(known, reverse=self.call.function == "MIN")]
+        ranks = {text: rank for rank, text in enumerate(ordered)}
+        of_rows = np.array([ranks[text] for text in distinct], dtype=np.int64)[
+            found.indices.to_numpy(zero_copy_only=False)
+        ]
+        if counted is not None:
+            of_rows = np.where(counted, of_rows, 0)
+        before = np.array([ranks[one[0]] if one else 0 for one in stored], dtype=np.int64)
+        after = rows.highest(of_rows, before)
+        texts = pa.array(ordered, column.type)
+        final = np.full(len(rows.starts), None, dtype=object)
+        for at, rank in enumerate(after[rows.last].tolist()):
+            final[at] = (ordered[rank],) if rank else ()
+        return Scanned(texts.take(pa.array(before)), texts.take(pa.array(after)), {"object": final})
+
     def accumulate(self, held: tuple[Any, ...], *arguments: Any) -> tuple[Any, ...]:
         value = arguments[0]
         if not held:

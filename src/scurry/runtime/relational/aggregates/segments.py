@@ -17,6 +17,8 @@ from scurry.runtime.batch import Longs
 from scurry.runtime.relational.relation import true_places
 
 Array = np.ndarray[Any, Any]
+#: Rows of a segment, on average, above which segments are gone through one by one.
+_FEW = 16
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
@@ -95,6 +97,29 @@ class Segments:
         offset = before - (summed[self.starts] - values[self.starts])
         made: Array = summed + offset[self.segment]
         return made
+
+    def extremes(self, values: Array, before: Array, least: bool) -> Array:
+        """The least or greatest of all values of the segment so far and of ``before``; all are
+        whole numbers of 64 bits."""
+        if _FEW * len(self.starts) < self.size:
+            return self.running(np.minimum if least else np.maximum, values, before)
+        known, ranks = np.unique(np.concatenate([values, before]), return_inverse=True)
+        high = len(known) - 1
+        ranks = high - ranks if least else ranks
+        reached = self.highest(ranks[: self.size], ranks[self.size :])
+        return known[high - reached if least else reached]
+
+    def highest(self, ranks: Array, before: Array) -> Array:
+        """The highest of all ranks of the segment so far and of ``before``; ranks are small whole
+        numbers, none of them negative."""
+        width = 1 + int(max(ranks.max(initial=0), before.max(initial=0)))
+        # the ranks of a segment lie above those of all segments before it, so that one pass does
+        offset = self.segment * width
+        made = ranks + offset
+        first = before + np.arange(len(self.starts)) * width
+        made[self.starts] = np.maximum(made[self.starts], first)
+        reached: Array = np.maximum.accumulate(made) - offset
+        return reached
 
     def running(self, combine: np.ufunc, values: Array, before: Array) -> Array:
         """What ``combine`` makes of all values of the segment so far and of ``before``."""
