@@ -37,9 +37,11 @@ CONTENDERS: dict[str, Contender] = {
     # in micro-batches of a million rows, for which there have to be several files
     "spark": ("nexmark_spark", (), "parquet", ""),
 }
-Seconds = dict[str, float | str]
+Seconds = dict[str, float | int | str]
 #: The name under which the command of a run stands beside the seconds of its queries.
 COMMAND = "command"
+#: The name under which the most megabytes of a run stand.
+MEMORY = "memory"
 
 
 @click.command(help=__doc__)
@@ -83,7 +85,9 @@ def _with_earlier(events: int, found: dict[str, Seconds]) -> dict[str, Seconds]:
     kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     known: dict[str, Seconds] = kept.setdefault(str(events), {})
     for name, seconds in found.items():
-        known.setdefault(name, {}).update(seconds)
+        earlier = known.setdefault(name, {})
+        most = max(int(each.get(MEMORY, 0)) for each in (earlier, seconds))
+        earlier.update({**seconds, MEMORY: most})
     RESULTS.write_text(json.dumps(kept, indent=1))
     return {name: known.get(name, {}) for name in CONTENDERS if name in known or name == "scurry"}
 
@@ -125,7 +129,8 @@ def run_contender(
                         query = said["query"]
                         found[query] = said.get("seconds", said.get("failed", "?"))
                         print(f"  {name:<14} {query:<4} {found[query]}", flush=True)
-            print(f"  {name:<14} at most {watch.peak_mb():,} MB", flush=True)
+            found[MEMORY] = watch.peak_mb()
+            print(f"  {name:<14} at most {found[MEMORY]:,} MB", flush=True)
         if process.returncode:
             print("\n".join((work / "log").read_text().splitlines()[-12:]), file=sys.stderr)
     finally:

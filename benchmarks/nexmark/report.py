@@ -30,6 +30,10 @@ def render(events: int, found: dict[str, dict[str, Any]]) -> str:
     heads = ["query", "scurry", *others, *(f"Scurry is, of {name}" for name in others)]
     ways = dict.fromkeys(found[one]["command"] for one in ("scurry", *others))
     lines = ["", *(f"`{way}`, {machine()}, {events:,} events, seconds" for way in ways), ""]
+    most = ", ".join(
+        f"{one} {found[one]['memory']:,}" for one in ("scurry", *others) if "memory" in found[one]
+    )
+    lines += [f"The most megabytes of all processes together: {most}.", ""] if most else []
     lines += [_line(heads), _line(["---"] + ["---:"] * (len(heads) - 1))]
     ran = [name for name in queries() if isinstance(found["scurry"].get(name), float)]
     for name in ran:
