@@ -78,7 +78,7 @@ class RankOperator(KeyedRelationalOperator):
         columns = self.columns_of(batch)
         keys = batch_keys(batch, self.picked[0])
         held = self._sets.of(keys.keys)
-        lists = [self._in_order(one) for one in held]
+        lists = self._in_order(held)
         rows = self._rows.encode(columns.columns)
         sorting = sort_keys(columns.columns, self._order)
         kinds = batch.kinds
@@ -95,16 +95,18 @@ class RankOperator(KeyedRelationalOperator):
         if made is not None:
             self.emit(made)
 
-    def _in_order(self, held: RowSet) -> Ordered:
-        """The rows of a key in their order."""
-        if held.note is None or self.retention_ms:
-            stored = [row[8:] for row in held.rows]
-            columns = self._rows.decode(stored) if stored else []
-            keys = sort_keys(columns, self._order) if stored else []
-            numbers = (entry[1] for entry in held.rows.values())
-            held.note = Ordered(sorted(zip(keys, numbers, stored, strict=True)))
-        ordered: Ordered = held.note
-        return ordered
+    def _in_order(self, held: list[RowSet]) -> list[Ordered]:
+        """The rows of keys in their order."""
+        unknown = [one for one in held if one.note is None or self.retention_ms]
+        stored = [row[8:] for one in unknown for row in one.rows]
+        places = sort_keys(self._rows.decode(stored), self._order) if stored else []
+        begin = 0
+        for one in unknown:
+            mine = slice(begin, begin + len(one.rows))
+            begin = mine.stop
+            numbers = (entry[1] for entry in one.rows.values())
+            one.note = Ordered(sorted(zip(places[mine], numbers, stored[mine], strict=True)))
+        return [one.note for one in held]
 
     def _comes(
         self, out: RowsOut, held: RowSet, ordered: Ordered, place: bytes, row: bytes, at: int

@@ -158,7 +158,7 @@ class TopRowsOperator(KeyedRelationalOperator):
         columns = self.columns_of(batch)
         keys = batch_keys(batch, self.picked[0])
         held = self._sets.of(keys.keys)
-        tops = [self._top(one) for one in held]
+        tops = self._tops(held)
         places = sort_keys(columns.columns, self._order)
         codes = keys.codes.tolist()
         identities = None if self._row_key is None else self._identities(columns.columns)
@@ -178,24 +178,21 @@ class TopRowsOperator(KeyedRelationalOperator):
             self._drop(held[code], tops[code], known, numbers)
         self._put(columns, [(held[code], tops[code]) for code in known.numbers], known)
 
-    def _top(self, held: RowSet) -> Top:
-        """The rows of a key in their order."""
-        if held.note is None or self.retention_ms:
-            stored = list(held.rows)
-            columns = self._rows.decode([row[8:] for row in stored]) if stored else []
-            places = sort_keys(columns, self._order) if stored else []
-            same = self._row_key is None or not stored
-            identities = [b""] * len(stored) if same else self._identities(columns)
-            numbers = [entry[_NUMBER] for entry in held.rows.values()]
-            found = sorted(zip(places, numbers, stored, identities, strict=True))
-            held.note = Top(
-                [place for place, *_ in found],
-                [row for _, _, row, _ in found],
-                [identity for *_, identity in found],
-                1 + max(numbers, default=0),
-            )
-        top: Top = held.note
-        return top
+    def _tops(self, held: list[RowSet]) -> list[Top]:
+        """The rows of keys in their order."""
+        unknown = [one for one in held if one.note is None or self.retention_ms]
+        stored = [row for one in unknown for row in one.rows]
+        columns = self._rows.decode([row[8:] for row in stored])
+        places = sort_keys(columns, self._order) if stored else []
+        plain = self._row_key is None or not stored
+        identities = [b""] * len(stored) if plain else self._identities(columns)
+        begin = 0
+        for one in unknown:
+            mine = slice(begin, begin + len(one.rows))
+            begin = mine.stop
+            numbers = [entry[_NUMBER] for entry in one.rows.values()]
+            one.note = _top(places[mine], numbers, stored[mine], identities[mine])
+        return [one.note for one in held]
 
     def _identities(self, columns: Sequence[pa.Array]) -> list[bytes]:
         return self._identity.encode([columns[at] for at in self._row_key or ()])
@@ -312,6 +309,18 @@ class TopRowsOperator(KeyedRelationalOperator):
                 _stored(numbers[row], bytes_of[row]) if row < size else known.rows[row - size]
                 for row in top.rows
             ]
+
+
+def _top(
+    places: list[bytes], numbers: list[int], rows: list[bytes], identities: list[bytes]
+) -> Top:
+    found = sorted(zip(places, numbers, rows, identities, strict=True))
+    return Top(
+        [place for place, *_ in found],
+        [row for _, _, row, _ in found],
+        [identity for *_, identity in found],
+        1 + max(numbers, default=0),
+    )
 
 
 def _stored(number: int, row: bytes) -> bytes:
