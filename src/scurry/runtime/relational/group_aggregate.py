@@ -308,7 +308,7 @@ class GroupAggregateOperator(KeyedRelationalOperator):
     ) -> None:
         """Send what happens at each of ``causes``: ``old`` and ``new`` say where in ``results`` its
         results before and after are."""
-        by_input = np.argsort(causes, kind="stable")
+        by_input = _in_input_order(causes, batch.size)
         causes, old, new = causes[by_input], old[by_input], new[by_input]
         first, gone, changed = first[by_input], gone[by_input], changed[by_input]
         update = ~first & ~gone & changed
@@ -327,6 +327,13 @@ class GroupAggregateOperator(KeyedRelationalOperator):
         made = take_all([columns.column(index) for index in self.keys[0]], origin)
         made += [column.take(chosen) for column in results]
         self.send(batch, made, origin, kinds)
+
+
+def _in_input_order(causes: Longs, size: int) -> Longs:
+    """How to sort rows of a batch of that ``size``, none of which is there twice."""
+    places = np.full(size, -1, dtype=np.int64)
+    places[causes] = np.arange(len(causes))
+    return places if len(causes) == size else places[places >= 0]
 
 
 def _always_changes(call: AggregateCall) -> bool:

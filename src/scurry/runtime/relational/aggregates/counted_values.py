@@ -87,7 +87,8 @@ def first_of_equals(
     if counted is None:
         return _first_of_codes(codes)
     candidates = np.flatnonzero(counted)
-    return candidates[_first_of_codes(codes[candidates])]
+    found: np.ndarray[Any, np.dtype[np.int64]] = candidates[_first_of_codes(codes[candidates])]
+    return found
 
 
 def _equal_codes(rows: Segments, arguments: tuple[int, ...]) -> np.ndarray[Any, Any]:
