@@ -50,10 +50,10 @@ class Latencies:
     def note(self, due: list[int]) -> None:
         """Records came that were due at those times."""
         now = time.time()
-        came = int(now * 1e6)
-        for each in due:
-            self._held.append(came)
-            self._held.append(each)
+        pairs = array.array("q", bytes(16 * len(due)))
+        pairs[::2] = array.array("q", [int(now * 1e6)]) * len(due)
+        pairs[1::2] = array.array("q", due)
+        self._held.extend(pairs)
         if now > self._next:
             self.write()
             self._next = now + _WRITE_SECONDS

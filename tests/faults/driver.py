@@ -42,6 +42,8 @@ HOST = "SCURRY_TEST_DRIVER_HOST"
 LIVE_SETTINGS = {
     "execution.checkpointing.interval": "150 ms",
     "execution.live.linger": "10 ms",
+    # copies of the tasks write what they can
+    "execution.live.snapshot-above": "0",
     "scurry.batch.max-records": "10",
 }
 KINDS: dict[tuple[str, str], type] = {

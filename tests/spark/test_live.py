@@ -55,6 +55,8 @@ def environment(
             "execution.engine": engine,
             "execution.checkpointing.dir": str(root / "ck"),
             "execution.checkpointing.interval": "20 ms",
+            # copies of the tasks write all that they can
+            "execution.live.snapshot-above": "0",
             "execution.checkpointing.savepoint-dir": str(root / "sp"),
             "scurry.batch.max-records": "100",
             **{key.replace("_", "."): value for key, value in settings.items()},

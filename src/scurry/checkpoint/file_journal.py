@@ -68,6 +68,12 @@ class FileJournal(Journal):
             return None
         return StoredHead(self._head, list(self._tokens))
 
+    def adopt(self, stored: StoredHead) -> None:
+        """A copy of this process has written to the journal, which is now as ``stored`` says."""
+        self._head = stored.head
+        self._tokens = [(first, name) for first, name in stored.tokens]
+        self._made, self._names = True, None
+
     @property
     def runs(self) -> AnyPath:
         return self._runs

@@ -30,7 +30,7 @@ from scurry.runtime.task_context import TaskContext, TaskPlace, TaskState
 from scurry.runtime.timers import PROCESSING, TimerQueue
 from scurry.state.feeds import SlotFeed
 from scurry.state.journal import Journal
-from scurry.state.slot_store import SlotStore
+from scurry.state.slot_store import Outcome, SlotStore
 
 #: Records handled between two chances to send something on.
 CHUNK_ROWS = 100_000
@@ -138,13 +138,38 @@ class SlotHost:
         """End a micro-batch after its last round: what the driver has to know of it. When the
         generator has ended, the slot's state is in the journal, and the next round may begin,
         unless this was the ``final`` one."""
-        yield from self._context.report.clock.within(self._commit(journal, time.perf_counter()))
+        yield from self.prepare()
         if final:
+            yield from self.write(journal)
             self.close()
         else:
-            notes = self.store.begin(journal)
-            if self.store.feed is not None:
-                self.store.feed.begin(decode_report(notes))
+            yield from self.finish(journal)
+
+    def prepare(self) -> Iterator[Envelope]:
+        """The first part of :meth:`checkpoint`: sinks and functions prepare for it."""
+        yield from self._context.report.clock.within(self._prepare())
+
+    def finish(self, journal: Journal) -> Iterator[Envelope]:
+        """All that comes after :meth:`prepare` in a checkpoint that is not the final one."""
+        yield from self.write(journal)
+        notes = self.store.begin(journal)
+        if self.store.feed is not None:
+            self.store.feed.begin(decode_report(notes))
+
+    def write(self, journal: Journal) -> Iterator[Envelope]:
+        """The second part of :meth:`checkpoint`: the state is written. A copy of the process may do
+        that (:mod:`scurry.state.freezing`)."""
+        yield from self._context.report.clock.within(self._write(journal, time.perf_counter()))
+
+    def freeze(self) -> None:
+        """A copy of this process, which has been made after :meth:`prepare`, does the second part
+        of the checkpoint, and tells all that was to be told until now."""
+        self.store.freeze()
+        report(self._context)
+
+    def thaw(self, journal: Journal, outcome: Outcome) -> None:
+        """The copy has written the state; the end of :meth:`checkpoint`."""
+        self.store.thaw(journal, outcome)
 
     @property
     def wake(self) -> int | None:
@@ -170,8 +195,14 @@ class SlotHost:
 
     def _commit(self, journal: Journal, began: float) -> Iterator[Envelope]:
         """Have sinks prepare what they were given, and write the slot's state to ``journal``."""
+        yield from self._prepare()
+        yield from self._write(journal, began)
+
+    def _prepare(self) -> Iterator[Envelope]:
         yield from self.task.prepare()
         yield from self._snapshot()
+
+    def _write(self, journal: Journal, began: float) -> Iterator[Envelope]:
         handled = time.perf_counter()
         self._context.report.count("state_bytes", self.store.commit(journal, self._notes()))
         yield from self._feed()

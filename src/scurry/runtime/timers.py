@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from functools import partial
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import islice
 from typing import Any
 
@@ -20,6 +20,7 @@ import numpy as np
 from scurry.common.errors import ProgramError
 from scurry.runtime.batch import MAX_WATERMARK
 from scurry.state.codecs.encoding import decode_key, encode
+from scurry.state.freezing import Leftovers
 from scurry.state.journal import Change, RecordReader, in_groups
 from scurry.state.rescaling import by_key_group
 from scurry.state.slot_store import SlotStore
@@ -34,6 +35,8 @@ _FIRST_BLOCK, _LARGEST_BLOCK = 16, 4096
 _LONG_ADDRESS = 300
 _CACHED_ADDRESSES = 100_000
 _NEVER = MAX_WATERMARK + 1
+#: Stands for the key of a timer that is not set any more.
+_GONE: Any = type("Gone", (), {"__repr__": lambda self: "GONE"})()
 
 
 class TimerQueue:
@@ -60,6 +63,8 @@ class TimerQueue:
         self._heap: list[Place] = []
         self._set: dict[Place, Any] = {}
         self._gone: dict[Place, None] = {}
+        #: what has become of timers since the queue was frozen, None if it is not
+        self._since: dict[Place, Any] | None = None
         self._begun = False
         #: stored timers with their keys, the next one last, and the row to read on from
         self._ahead: list[tuple[Place, Any]] = []
@@ -90,6 +95,8 @@ class TimerQueue:
         if place in self._set:
             return
         self._set[place] = key
+        if self._since is not None:
+            self._since[place] = key
         heappush(self._heap, place)
         if time < self.next_due:
             self.next_due = time
@@ -98,6 +105,8 @@ class TimerQueue:
         """Forget a timer, set in this micro-batch or earlier."""
         place = (time, self._addresses.get(key) or self._where(key))
         self._set.pop(place, None)
+        if self._since is not None:
+            self._since[place] = _GONE
         if self._store.get(self.name, _row(place)) is not None:
             self._gone[place] = None
 
@@ -116,6 +125,8 @@ class TimerQueue:
                 # a timer that was deleted, or that fired as a stored one, is still in the heap
                 if key is not self:
                     due = place[0], key
+                    if self._since is not None:
+                        self._since[place] = _GONE
             else:
                 break
         upcoming = heap[0][0] if heap else _NEVER
@@ -133,6 +144,8 @@ class TimerQueue:
             return None
         self._gone[place] = None
         self._set.pop(place, None)
+        if self._since is not None:
+            self._since[place] = _GONE
         return place[0], key
 
     def _read_ahead(self) -> None:
@@ -164,9 +177,36 @@ class TimerQueue:
         """Drop all that is in memory, because the store may have changed."""
         for held in (self._heap, self._set, self._gone, self._ahead):
             held.clear()
+        self._since = None
         self._begun = False
         self._resume = None
         self.next_due = _NEVER
+
+    @property
+    def changed(self) -> int:
+        """How many timers were set, or are gone, since the last commit."""
+        return len(self._set) + len(self._gone)
+
+    def freeze(self) -> None:
+        """See :mod:`scurry.state.freezing`: all timers stay where they are, and what becomes of
+        them is noted."""
+        assert self._since is None
+        self._since = {}
+
+    def thaw(self) -> Leftovers:
+        """The commit is written: what was noted since is what the next one has to write."""
+        since, left = self._since, Leftovers(self._heap, self._set, self._gone)
+        assert since is not None
+        self._heap, self._set, self._gone = [], {}, {}
+        self.forget()
+        self._set = {place: key for place, key in since.items() if key is not _GONE}
+        self._gone = dict.fromkeys(place for place, key in since.items() if key is _GONE)
+        self._heap = list(self._set)
+        heapify(self._heap)
+        if self._heap:
+            self.next_due = self._heap[0][0]
+        self.begin()
+        return left
 
     def pending(self) -> list[tuple[int, Any]]:
         """All timers in order, for tests and for showing state."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from scurry.state.codecs.encoding import decode, encode
+from scurry.state.freezing import Leftovers
 from scurry.state.journal import Change, RecordReader, in_groups
 
 #: How the elements of several instances are put together: dealt out in turn, all to everyone, or
@@ -87,6 +88,20 @@ class OperatorTable:
     def settle(self) -> None:
         """The changes are committed."""
         self._fresh.clear()
+
+    @property
+    def changed(self) -> int:
+        """How many states have been saved since the last commit."""
+        return len(self._fresh)
+
+    def freeze(self) -> None:
+        """See :mod:`scurry.state.freezing`. States are read when a function is opened, and saved
+        as a whole at every commit."""
+        self._fresh.clear()
+
+    def thaw(self) -> Leftovers:
+        """The commit is written."""
+        return Leftovers()
 
     def forget(self) -> None:
         """Drop what was not committed."""

@@ -25,13 +25,14 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from itertools import accumulate, chain, compress
-from typing import Any, Protocol, TypeVar, cast, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar, cast, runtime_checkable
 
 from scurry.common.fault_points import fault_point
 from scurry.common.options.state import COMPACT_ABOVE
 from scurry.state.codecs.schemas import TABLE as SCHEMAS
 from scurry.state.codecs.schemas import SchemaTable
 from scurry.state.feeds import SlotFeed
+from scurry.state.freezing import Freezing, Leftovers
 from scurry.state.journal import (
     Group,
     Head,
@@ -55,6 +56,8 @@ _GROWTH = 2.5
 _SLICE_RATIO = 2
 #: A commit writes at least so much of a compaction, in bytes before compression.
 _LEAST_SLICE = 16 << 20
+#: Objects that are let go of at a time.
+_SHED_AT_ONCE = 2_000
 
 
 class Changing(Protocol):
@@ -90,6 +93,17 @@ class Listed(Protocol):
 
     def items(self) -> Iterable[tuple[Any, Any]]:
         """All keys and values, uncommitted changes included."""
+
+
+class Outcome(NamedTuple):
+    """What is known of a commit that a copy of the process has written, beside its head."""
+
+    #: see :meth:`SlotStore.take_written`
+    written: set[str]
+    #: see :meth:`SlotStore.take_sizes`
+    sizes: dict[str, Size]
+    #: by table: where the search for expired records goes on, and how many were found
+    sweeps: dict[str, tuple[bytes, int]]
 
 
 P = TypeVar("P", bound=Changing)
@@ -140,6 +154,8 @@ class SlotStore:
         self._written: set[str] = set()
         self._told: set[str] = set()
         self._told_sizes: dict[str, Size] = {}
+        #: what commits that were written elsewhere have left
+        self._left = Leftovers()
 
     def table(self, uid: str, state: str, bulk: bool = False) -> StateTable:
         """The table of state ``state`` of operator ``uid``; ``bulk`` as for :class:`StateTable`."""
@@ -189,6 +205,17 @@ class SlotStore:
     def begin(self, journal: Journal) -> bytes:
         """Make the state of the last committed micro-batch readable, and return the notes that
         were committed with it (empty for a slot without state). Called before anything is read."""
+        expected = self._open(journal)
+        if not self._settled or self._held != expected:
+            for part in self._everyone():
+                part.forget()
+            self._told = set()
+        else:
+            self._told |= self._written
+        return self._begun(journal)
+
+    def _open(self, journal: Journal) -> bytes | None:
+        """Have the local store and the runs as the head of ``journal`` says; its lineage."""
         self._head = journal.head()
         if self._head is None and self.initial is not None:
             self._head = self.initial(journal)
@@ -203,12 +230,9 @@ class SlotStore:
         self._last = self._head
         self._base = expected
         self._gone = set()
-        if not self._settled or self._held != expected:
-            for part in self._everyone():
-                part.forget()
-            self._told = set()
-        else:
-            self._told |= self._written
+        return expected
+
+    def _begun(self, journal: Journal) -> bytes:
         self._written = set()
         self._settled = False
         if self._head is None:
@@ -217,6 +241,46 @@ class SlotStore:
             self._dropped = self._head.floor
             journal.drop_before(self._dropped)
         return self._head.notes
+
+    # --- commits that somebody else writes, see scurry.state.freezing
+
+    @property
+    def freezable(self) -> int:
+        """How many records the next commit would write, if a copy of this process can write them,
+        0 if it cannot."""
+        parts = list(self._everyone())
+        if not all(isinstance(part, Freezing) for part in parts):
+            return 0
+        if not self.local.shared or self.feed is not None or self._gone:
+            return 0
+        return sum(cast(Freezing, part).changed for part in parts)
+
+    def freeze(self) -> None:
+        """A copy of this process, which has been made just now, commits; here tables keep apart
+        what changes from now on. Reads go on as before."""
+        for part in self._everyone():
+            cast(Freezing, part).freeze()
+
+    def outcome(self) -> Outcome:
+        """What the process has to know of the commit that this copy of it has written."""
+        sweeps = {name: sweeper.place for name, sweeper in self.sweepers.items()}
+        return Outcome(self._written, self._told_sizes, sweeps)
+
+    def thaw(self, journal: Journal, outcome: Outcome) -> bytes:
+        """The commit is written, and ``journal`` has its head: go on from there, as after
+        :meth:`begin`, with what has changed since :meth:`freeze`."""
+        self._told |= outcome.written
+        self._told_sizes = outcome.sizes
+        for name, place in outcome.sweeps.items():
+            self.sweepers[name].place = place
+        self._open(journal)
+        for part in self._everyone():
+            self._left.take(cast(Freezing, part).thaw())
+        return self._begun(journal)
+
+    def shed(self) -> bool:
+        """Let go of a little of what is of no more use; whether there is any left."""
+        return self._left.shed(_SHED_AT_ONCE)
 
     def drop(self, uids: Collection[str], journal: Journal) -> None:
         """Drop all state of operators ``uids``. Called after ``begin``, before anything is read.

@@ -44,6 +44,15 @@ LIVE_ROUNDS: Option[int] = Option(
     "tasks wait less for each other, and hold more records in memory.",
     least=1,
 )
+LIVE_SNAPSHOT: Option[int] = Option(
+    "execution.live.snapshot-above",
+    "integer",
+    5_000,
+    "In the live engine, how many records of a slot have to have changed since the last checkpoint "
+    "for a copy of the process to write them, so that the slot can go on meanwhile. -1: the slot "
+    "writes all by itself, and stands still.",
+    least=-1,
+)
 LIVE_SLOTS_WAIT: Option[int] = Option(
     "execution.live.wait-for-slots",
     "duration",

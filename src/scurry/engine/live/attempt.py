@@ -88,6 +88,7 @@ class LiveAttempt:
         self._savepoints = savepoints
         self._settings = settings_of(configuration)
         self._is_encrypted = execution.LIVE_TLS.read(configuration)
+        self._copy_above = execution.LIVE_SNAPSHOT.read(configuration)
         self._patience = execution.LIVE_SLOTS_WAIT.read(configuration) / 1000
         self._protocol = RoundProtocol(job, directory, progress, pace, lease, views)
         spec = job.spec
@@ -128,7 +129,8 @@ class LiveAttempt:
             *(stopping, on_progress, self._progress),
         )
         token = self._payload.run_id[:12]
-        work = LiveWork(self._payload, self._tasks, door.address, secret, token, identity)
+        given = self._payload, self._tasks, door.address, secret, token, identity
+        work = LiveWork(*given, copy_above=self._copy_above)
         thread = threading.Thread(
             target=self._run_tasks, args=(work, conductor.wake), name="scurry-tasks", daemon=True
         )

@@ -6,7 +6,8 @@ that it has ended the round. A part can run a round when all parts before it, in
 ended it; so it has all that it gets in the round, whatever the order in which things arrive.
 
 A part that has run the marked round of a micro-batch makes its checkpoint at once, before it runs
-another round, whether other parts have come so far or not.
+another round, whether other parts have come so far or not. If there is much to write, a copy of the
+process writes it, and the part goes on (:mod:`scurry.engine.live.copies`).
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from scurry.checkpoint.file_journal import FileJournal
+from scurry.engine.live.copies import SlotCopy, can_be_copied
 from scurry.engine.live.messages import Done, Round, Told
 from scurry.runtime.envelope import CELLS, DRIVER, TICK, Envelope
 from scurry.runtime.host import SlotHost
 from scurry.runtime.ingress import IngressTask
-from scurry.runtime.report import decode_report
+from scurry.runtime.report import Tick, decode_report
 from scurry.runtime.specs import JobSpec
 
 _log = logging.getLogger("scurry.engine")
@@ -36,7 +38,8 @@ class Parts:
     """All parts of task ``index`` out of ``tasks``.
 
     ``tell`` is called with what the driver has to know. A part of a stage is made by
-    ``make_host``, together with its journal, when the first round comes.
+    ``make_host``, together with its journal, when the first round comes. With at least
+    ``copy_above`` changed records a copy of the process writes a checkpoint, with -1 never.
     """
 
     def __init__(
@@ -48,6 +51,7 @@ class Parts:
         tell: Callable[[Done | Told], None],
         load: Callable[[], JobSpec],
         make_host: Callable[[int], tuple[SlotHost, FileJournal]],
+        copy_above: int = -1,
     ) -> None:
         self._index = index
         self._tasks = tasks
@@ -56,6 +60,9 @@ class Parts:
         self._tell = tell
         self._load = load
         self._make_host = make_host
+        self._copy_above = copy_above
+        #: by stage: the copy that writes a checkpoint, its number, and what is to be told with it
+        self._copies: dict[int, tuple[SlotCopy, int, list[Envelope]]] = {}
         self._readers: dict[int, IngressTask] = {}
         self._hosts: dict[int, tuple[SlotHost, FileJournal]] = {}
         #: rounds that are planned and not over here, by number
@@ -98,7 +105,7 @@ class Parts:
         if self._unread:
             self._read(self._unread.popleft())
             return True
-        return False
+        return any(host.store.shed() for host, _ in self._hosts.values())
 
     def _is_ready(self, stage: int) -> bool:
         number = self._ran[stage] + 1
@@ -158,11 +165,35 @@ class Parts:
         self._route(stage, planned, host.round(arrived, planned.tick))
         self._wish(number, host.wake)
         if planned.marked:
-            batch, final = planned.tick.batch, planned.tick.final
-            told = list(host.checkpoint(journal, final))
-            self._tell(Told(self._index, batch, stage, told, journal.stored))
+            self._checkpoint(stage, planned.tick)
         if stage == self._last:
             self._end(planned)
+
+    def _checkpoint(self, stage: int, tick: Tick) -> None:
+        host, journal = self._hosts[stage]
+        if tick.final or self._copy_above < 0:
+            told = list(host.checkpoint(journal, tick.final))
+        else:
+            told = list(host.prepare())
+            if can_be_copied(host, journal, self._copy_above):
+                self._copies[stage] = SlotCopy(host, journal), tick.batch, told
+                return
+            told.extend(host.finish(journal))
+        self._tell(Told(self._index, tick.batch, stage, told, journal.stored))
+
+    @property
+    def copies(self) -> list[SlotCopy]:
+        """The copies of this process that are at work."""
+        return [copy for copy, _, _ in self._copies.values()]
+
+    def hear_copies(self) -> None:
+        """Take what copies of this process tell; raises if one has failed."""
+        for stage, (copy, batch, told) in list(self._copies.items()):
+            rest = copy.take()
+            if rest is not None:
+                del self._copies[stage]
+                journal = self._hosts[stage][1]
+                self._tell(Told(self._index, batch, stage, [*told, *rest], journal.stored))
 
     def _route(self, part: int, planned: Round, envelopes: Iterable[Envelope]) -> None:
         """Send what ``part`` makes in a round where it belongs."""
@@ -215,6 +246,8 @@ class Parts:
 
     def close(self) -> list[SlotHost]:
         """Close all functions, unless that is done; the hosts whose input has come to its end."""
+        for copy in self.copies:
+            copy.give_up()
         ended = [host for host, _ in self._hosts.values() if host.closed]
         left: list[IngressTask | SlotHost] = list(self._readers.values())
         left.extend(host for host, _ in self._hosts.values() if not host.closed)

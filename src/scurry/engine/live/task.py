@@ -82,6 +82,7 @@ class LiveWork:
         secret: bytes,
         token: str,
         identity: Identity | None = None,
+        copy_above: int = -1,
     ) -> None:
         self._payload = payload
         self._tasks = tasks
@@ -89,6 +90,7 @@ class LiveWork:
         self._secret = secret
         self._token = token
         self._identity = identity
+        self._copy_above = copy_above
 
     def __call__(self, _: Iterable[Any]) -> Iterator[Any]:
         context = TaskContext.get()
@@ -97,7 +99,7 @@ class LiveWork:
         task = LiveTask(
             self._payload,
             *(context.partitionId(), self._tasks, self._driver, self._secret, self._token),
-            self._identity,
+            *(self._identity, self._copy_above),
         )
         with NoteBoard(self._payload.home.waiting):
             task.run()
@@ -116,6 +118,7 @@ class LiveTask:
         secret: bytes,
         token: str,
         identity: Identity | None,
+        copy_above: int,
     ) -> None:
         self._payload = payload
         self._index = index
@@ -123,6 +126,7 @@ class LiveTask:
         self._secret = secret
         self._token = token
         self._identity = identity
+        self._copy_above = copy_above
         self._control = link_over(connect(driver, secret, index, identity))
         #: where others can reach this task, None if all are on this machine
         self._host = None if driver.tcp is None else own_host(driver.tcp)
@@ -137,6 +141,8 @@ class LiveTask:
         self._full: set[int] = set()
         #: by the number of the socket: the task at its other end, None for the driver
         self._who: dict[int, int | None] = {}
+        #: the pipes of copies of this process
+        self._copies: set[int] = set()
 
     def run(self) -> None:
         """Run until the end; raises what makes the task fail."""
@@ -211,6 +217,7 @@ class LiveTask:
             *(self._index, self._tasks, self._send, self._tell),
             load=self._payload.load,
             make_host=self._make_host,
+            copy_above=self._copy_above,
         )
         self._control.send([READY, self._index])
 
@@ -265,6 +272,7 @@ class LiveTask:
         while not self._ended:
             moved = not self._is_held_up() and parts.advance()
             self._flush_all()
+            self._watch_copies()
             self._take_in(0 if moved else _WAIT_SECONDS)
         self._send_rest()
 
@@ -274,6 +282,8 @@ class LiveTask:
     def _take_in(self, seconds: float) -> None:
         """Take what has arrived, waiting for it up to ``seconds``."""
         for number, _ in self._poll.poll(seconds * 1000):
+            if number in self._copies:
+                continue
             who = self._who[number]
             link = self._control if who is None else self._peers[who]
             for message in link.receive():
@@ -283,6 +293,17 @@ class LiveTask:
                     self._running.take(*message)
             if link.closed and not self._ended:
                 self._missing(number, who)
+
+        self._running.hear_copies()
+
+    def _watch_copies(self) -> None:
+        """Be woken by what copies of this process tell."""
+        now = {copy.fileno() for copy in self._running.copies}
+        for number in self._copies - now:
+            self._poll.unregister(number)
+        for number in now - self._copies:
+            self._poll.register(number, select.POLLIN)
+        self._copies = now
 
     def _missing(self, number: int, who: int | None) -> None:
         """Whoever was at the other end is gone."""

@@ -17,6 +17,7 @@ from scurry.state.codecs.declared import declared_type, decoders_of
 from scurry.state.codecs.pickles import find_class
 from scurry.state.codecs.records import OldVersion, RecordCodec
 from scurry.state.codecs.schema import Schema, class_name, misfit, name_of, schema_of, seen_schema
+from scurry.state.freezing import Leftovers
 from scurry.state.journal import Change, RecordReader, in_groups
 from scurry.state.states import (
     MapStateDescriptor,
@@ -164,6 +165,20 @@ class SchemaTable:
         """The store below is no longer what was read."""
         self._known.clear()
         self._pending.clear()
+
+    @property
+    def changed(self) -> int:
+        """How many schemas there are."""
+        return len(self._rows)
+
+    def freeze(self) -> None:
+        """See :mod:`scurry.state.freezing`: the commit under way has what is written down now."""
+        self._gone.clear()
+
+    def thaw(self) -> Leftovers:
+        """The commit is written."""
+        self.forget()
+        return Leftovers()
 
     def count(self) -> int:
         """How many records the table has."""

@@ -50,6 +50,7 @@ class LocalStore(Store):
     """Records of one slot in LMDB, below the directory ``path``."""
 
     path: Path
+    shared = True
 
     def __init__(self, path: Path, runs_above: int = RUNS_ABOVE) -> None:
         self.path = path
@@ -102,6 +103,14 @@ class LocalStore(Store):
             place = self._generations.fresh()
             self._env, self._place = _open(place), place
         self._main = self._env.open_db(None)
+
+    def reopen(self) -> None:
+        """This process is a copy of the one that has opened the store: open it anew. The first one
+        must not have been reading when the copy was made: to end reading here would end it
+        there."""
+        assert self._read is None
+        self._switch(self._place)
+        self.begin()
 
     def _release(self) -> None:
         self.end()

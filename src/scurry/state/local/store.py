@@ -41,6 +41,17 @@ class Store(ABC):
 
     #: where it lies, None if nowhere
     path: Path | None
+    #: whether another process can write to it
+    shared = False
+
+    def prepare_copy(self) -> None:
+        """A copy of this process is about to be made, and will write to the store: see that neither
+        has anything to do with what the other reads."""
+        self.end()
+
+    def reopen(self) -> None:
+        """This process is a copy of the one that has opened the store: open it anew."""
+        raise NotImplementedError
 
     @abstractmethod
     def check(self) -> None:

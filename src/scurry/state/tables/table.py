@@ -4,6 +4,9 @@ Within a micro-batch a table answers reads from a dict and remembers what change
 hands over the changes as bytes. A value that users could change in place (a list, a dataclass) is
 compared by its bytes at the commit, so that ``state.value().append(x)`` without ``update`` has the
 same effect however the input is cut into batches.
+
+A commit that somebody else writes (:mod:`scurry.state.freezing`) leaves the table *frozen*: what
+was in memory is put aside, and stands between the table and the store until the commit is written.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, repeat
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -24,6 +28,7 @@ from scurry.common.options.state import STATE_CACHE
 from scurry.common.windows import TimeWindow, WindowKey
 from scurry.state.codecs.encoding import IMMUTABLE, decode, decode_key, encode
 from scurry.state.codecs.records import RecordCodec, head_of
+from scurry.state.freezing import Leftovers
 from scurry.state.journal import Change, Group, grouped, stored_key
 from scurry.state.runs.key_rows import Order
 from scurry.state.slot_records import SlotRecords
@@ -172,6 +177,11 @@ class StateTable:
         #: keys fetched in this micro-batch, in the order in which they came, and their addresses
         self._asked: tuple[list[Any], list[bytes]] = [], []
         self._mutable: dict[Any, bytes] = {}
+        #: what was in memory when the table was frozen, None if it is not
+        self._frozen: dict[Any, Any] | None = None
+        self._shed = Leftovers()
+        #: the handles of users, which know :attr:`live` and :attr:`dirty` themselves
+        self.handles: WeakSet[TableValueState] = WeakSet()
         #: whether most keys are read; None: to be found out by counting
         self._habit: bool | None = None
         self._rests = False
@@ -187,6 +197,8 @@ class StateTable:
         missing = list(dict.fromkeys(keys))
         if self.live:
             missing = [key for key in missing if key not in self.live]
+        if self._frozen:
+            missing = self._thaw_some(missing)
         if self._habit is None and not always:
             self._awaited += len(missing)
         elif (self._habit or always) and missing:
@@ -233,6 +245,9 @@ class StateTable:
     def load(self, key: Any) -> Any:
         """The stored value of ``key`` (None if there is none), now in :attr:`live`."""
         self._loads += 1
+        if self._frozen is not None and key in self._frozen:
+            self._thaw_some([key])
+            return self.live[key]
         record = self._store.get(self.name, self._address(key))
         value = None
         if record is not None:
@@ -318,6 +333,7 @@ class StateTable:
 
     def forget(self) -> None:
         """Drop everything decoded; the store below is asked again."""
+        self._frozen = None
         self.live.clear()
         self.dirty.clear()
         self._addresses.clear()
@@ -327,6 +343,8 @@ class StateTable:
     def items(self) -> Iterator[tuple[Any, Any]]:
         """All keys and values, uncommitted changes included."""
         plain = self.codec.plain
+        if self._frozen:
+            self._thaw_some(self._frozen.keys() - self.live.keys())
         for _, record in self._store.scan(self.name):
             key = head_of(record)[0]
             if key not in self.live:
@@ -334,6 +352,63 @@ class StateTable:
         for key, value in self.live.items():
             if value is not None:
                 yield key, plain(value)
+
+    # --- being frozen
+
+    @property
+    def changed(self) -> int:
+        """How many keys were written to since the last commit, or may have been."""
+        return len(self.dirty) + len(self._mutable)
+
+    def freeze(self) -> None:
+        """What has changed is written by somebody else, and is not in the store for a while."""
+        assert self._frozen is None
+        self._learn()
+        self._frozen = self.live
+        self._shed = Leftovers(self.dirty, self._mutable, self._addresses, *self._asked)
+        self._put({}, {})
+        self._addresses, self._asked, self._mutable = {}, ([], []), {}
+
+    def _put(self, live: dict[Any, Any], dirty: dict[Any, None]) -> None:
+        self.live, self.dirty = live, dirty
+        for handle in self.handles:
+            handle.attach()
+
+    def _thaw_some(self, keys: Iterable[Any]) -> list[Any]:
+        """Bring frozen values of ``keys`` into :attr:`live`; the keys that have none. A value that
+        can be changed in place stays as it is for whoever writes it: users get another one."""
+        frozen, live, fixed = self._frozen, self.live, self.codec.fixed
+        assert frozen is not None
+        others = []
+        for key in keys:
+            value = frozen.get(key, MISSING)
+            if value is MISSING:
+                others.append(key)
+            elif value is None or fixed(value):
+                live[key] = value
+            else:
+                record = self._mutable[key] = self.codec.pack((key,), value)
+                live[key] = self.codec.unpack(record)
+        return others
+
+    def thaw(self) -> Leftovers:
+        """What was frozen is in the store now; what is of no more use."""
+        frozen, left = self._frozen, self._shed
+        assert frozen is not None
+        self._frozen, self._shed = None, Leftovers()
+        if self.sweeper is not None and self.sweeper.take_found():
+            # some of what is in memory may not be in the store any more
+            kept = {key: self.live[key] for key in (*self.dirty, *self._mutable)}
+            left.add(self.live, frozen)
+            self._put(kept, self.dirty)
+        elif len(frozen) + len(self.live) <= self._cache and IMMUTABLE.issuperset(
+            map(type, frozen.values())
+        ):
+            frozen.update(self.live)
+            self._put(frozen, self.dirty)
+        else:
+            left.add(frozen)
+        return left
 
 
 def with_expired(changes: Iterator[Change], sweeper: Sweeper | None) -> Iterator[Change]:
@@ -360,8 +435,13 @@ class TableValueState(ValueState[Any]):
     def __init__(self, table: StateTable, scope: KeyScope) -> None:
         self._table = table
         self._scope = scope
-        self._live = table.live
-        self._dirty = table.dirty
+        table.handles.add(self)
+        self.attach()
+
+    def attach(self) -> None:
+        """Know what the table has in memory. Called when that is another dict than before."""
+        self._live = self._table.live
+        self._dirty = self._table.dirty
 
     def value(self) -> Any:
         key = self._scope.key

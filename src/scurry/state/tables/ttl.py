@@ -113,6 +113,15 @@ class Sweeper:
             or strategies.get_rocksdb_compact_filter_cleanup_strategy() is not None
         )
 
+    @property
+    def place(self) -> tuple[bytes, int]:
+        """Where the search goes on, and how many were found; see :mod:`scurry.state.freezing`."""
+        return self._next, self._found
+
+    @place.setter
+    def place(self, place: tuple[bytes, int]) -> None:
+        self._next, self._found = place
+
     def take_found(self) -> int:
         """How many expired records were found since this was last asked."""
         found, self._found = self._found, 0

@@ -1,0 +1,280 @@
+"""State that a copy of the process writes while the slot goes on, against a plain dict."""
+
+from __future__ import annotations
+
+import copy
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from scurry.checkpoint.file_journal import FileJournal, StoredHead
+from scurry.common.errors import JobError, StateError
+from scurry.engine.live.copies import SlotCopy, can_be_copied
+from scurry.runtime.envelope import Envelope
+from scurry.runtime.timers import TimerQueue
+from scurry.state.journal import Journal
+from scurry.state.local.disk import LocalStore
+from scurry.state.local.memory import MemoryStore
+from scurry.state.local.store import Store
+from scurry.state.slot_store import Outcome, SlotStore
+from scurry.state.tables.key_scope import KeyScope
+from scurry.state.tables.list_table import ListTable
+from scurry.state.tables.table import TableValueState
+
+
+class Slot:
+    """A slot with one state and one queue of timers, in a process of its own. As a host, it is one
+    that has nothing but its store."""
+
+    stage, slot = 1, 0
+
+    def __init__(self, root: Path, attempt: int, stored: StoredHead | None, **given: Any) -> None:
+        local: Store = given.pop("local", None) or LocalStore(root / "local", runs_above=4)
+        self.store = SlotStore(local, 128, small_log=200, **given)
+        self.journal = FileJournal(root / "log", root / "runs", f"attempt{attempt}", stored)
+        self.store.begin(self.journal)
+        self.scope = KeyScope()
+        self.table = self.store.table("op", "v", bulk=True)
+        self.value = TableValueState(self.table, self.scope)
+        self.queue = self.store.part("op#t", lambda: TimerQueue("op#t", local, 128))
+        self.queue.begin()
+
+    @property
+    def host(self) -> Any:
+        return self
+
+    def write(self, journal: Journal) -> Iterator[Envelope]:
+        self.store.commit(journal, b"notes")
+        yield Envelope(0, 0, "written", 0, "", 0, 0, 0, b"")
+
+    def freeze(self) -> None:
+        self.store.freeze()
+
+    def thaw(self, journal: Journal, outcome: Outcome) -> None:
+        self.store.thaw(journal, outcome)
+
+
+def wait_for(working: SlotCopy) -> list[Envelope]:
+    while (told := working.take()) is None:
+        time.sleep(0.001)
+    return told
+
+
+class Program:
+    """Random steps. Whatever goes on while a copy writes, what it writes is what was true when it
+    was made."""
+
+    def __init__(self, root: Path, seed: int) -> None:
+        self.random = Random(seed)
+        self.root = root
+        self.truth: dict[int, Any] = {}
+        self.timers: set[tuple[int, int]] = set()
+        #: what the last epoch has, and what was true then
+        self.epoch: tuple[StoredHead | None, Any] = (None, ({}, set()))
+        self.working: tuple[SlotCopy, Any] | None = None
+        self.attempts = self.copies = 0
+        self.start()
+
+    def start(self) -> None:
+        """A fresh process."""
+        self.attempts += 1
+        self.slot = Slot(self.root, self.attempts, self.epoch[0], cache=4)
+
+    def step(self) -> None:
+        often = (self.update, self.clear, self.change_in_place, self.read, self.announce)
+        timers = (self.set_timer, self.set_timer, self.delete_timer, self.fire)
+        seldom = (self.complete, self.complete, self.list_all, self.write_itself, self.crash)
+        self.random.choice((*often, *often, *timers, *timers, *timers, *[self.mark] * 3, *seldom))()
+
+    def key(self) -> int:
+        self.slot.scope.key = self.random.randrange(8)
+        return self.slot.scope.key
+
+    def time(self) -> int:
+        return self.random.randrange(6)
+
+    def update(self) -> None:
+        key, value = self.key(), self.random.choice([5, "x", [], [7], [8, 9]])
+        self.slot.value.update(copy.deepcopy(value))
+        self.truth[key] = value
+
+    def clear(self) -> None:
+        self.truth.pop(self.key(), None)
+        self.slot.value.clear()
+
+    def change_in_place(self) -> None:
+        key = self.key()
+        found = self.slot.value.value()
+        if isinstance(found, list):
+            found.append(1)
+            self.truth[key] = [*self.truth[key], 1]
+
+    def announce(self) -> None:
+        self.slot.store.prefetch("op", self.random.sample(range(8), 3))
+
+    def read(self) -> None:
+        key = self.key()
+        assert self.slot.value.value() == self.truth.get(key)
+
+    def list_all(self) -> None:
+        assert dict(self.slot.table.items()) == self.truth
+
+    def set_timer(self) -> None:
+        at, key = self.time(), self.key()
+        self.slot.queue.register(at, key)
+        self.timers.add((at, key))
+
+    def delete_timer(self) -> None:
+        at, key = self.time(), self.key()
+        self.slot.queue.delete(at, key)
+        self.timers.discard((at, key))
+
+    def fire(self) -> None:
+        until, fired = self.time(), []
+        while (due := self.slot.queue.pop_due(until)) is not None:
+            fired.append(due)
+        assert [at for at, _ in fired] == sorted(at for at, _ in fired)
+        assert sorted(fired) == sorted(timer for timer in self.timers if timer[0] <= until)
+        self.timers.difference_update(fired)
+
+    def mark(self) -> None:
+        if self.working is None and can_be_copied(self.slot.host, self.slot.journal, 0):
+            held = copy.deepcopy((self.truth, self.timers))
+            self.working = SlotCopy(self.slot.host, self.slot.journal), held
+            self.copies += 1
+
+    def complete(self) -> None:
+        """The copy has written all, and the epoch is written."""
+        if self.working is None:
+            return
+        (working, held), self.working = self.working, None
+        assert [each.dest for each in wait_for(working)] == ["written"]
+        self.epoch = self.slot.journal.stored, held
+        while self.slot.store.shed():
+            pass
+        assert sorted(self.slot.queue.pending()) == sorted(self.timers)
+
+    def write_itself(self) -> None:
+        if self.working is None:
+            list(self.slot.write(self.slot.journal))
+            self.slot.store.begin(self.slot.journal)
+            self.slot.queue.begin()
+            self.epoch = self.slot.journal.stored, copy.deepcopy((self.truth, self.timers))
+
+    def crash(self) -> None:
+        """The task dies, perhaps when the copy has written all that no epoch names."""
+        if self.working is not None:
+            if self.random.random() < 0.5:
+                wait_for(self.working[0])
+            self.working[0].give_up()
+            self.working = None
+        self.slot.store.close()
+        self.truth, self.timers = copy.deepcopy(self.epoch[1])
+        self.start()
+        self.list_all()
+        assert sorted(self.slot.queue.pending()) == sorted(self.timers)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_programs(tmp_path: Path, seed: int) -> None:
+    program = Program(tmp_path, seed)
+    for _ in range(500):
+        program.step()
+    program.complete()
+    program.list_all()
+    program.slot.store.close()
+    assert program.copies > 10
+
+
+@pytest.fixture
+def slot(tmp_path: Path) -> Iterator[Slot]:
+    made = Slot(tmp_path, 1, None)
+    yield made
+    made.store.close()
+
+
+def fill(slot: Slot, values: dict[int, Any]) -> None:
+    for slot.scope.key, value in values.items():
+        slot.value.update(value)
+
+
+def test_an_object_that_changes_later_is_written_as_it_was(slot: Slot, tmp_path: Path) -> None:
+    """Also if the function has kept it, and does not ask the state for it."""
+    kept = [1]
+    fill(slot, {1: kept, 2: 2})
+    working = SlotCopy(slot.host, slot.journal)
+    kept.append(2)
+    wait_for(working)
+    assert dict(Slot(tmp_path, 2, slot.journal.stored, local=MemoryStore()).table.items()) == {
+        1: [1],
+        2: 2,
+    }
+
+
+def test_what_changes_in_place_meanwhile_is_in_the_next_checkpoint(
+    slot: Slot, tmp_path: Path
+) -> None:
+    fill(slot, {1: [1], 2: 2})
+    working = SlotCopy(slot.host, slot.journal)
+    slot.scope.key = 1
+    slot.value.value().append(2)
+    wait_for(working)
+    assert dict(Slot(tmp_path, 2, slot.journal.stored, local=MemoryStore()).table.items()) == {
+        1: [1],
+        2: 2,
+    }
+    wait_for(SlotCopy(slot.host, slot.journal))
+    assert dict(Slot(tmp_path, 3, slot.journal.stored, local=MemoryStore()).table.items()) == {
+        1: [1, 2],
+        2: 2,
+    }
+
+
+def test_a_copy_that_dies_makes_the_task_fail(slot: Slot, monkeypatch: pytest.MonkeyPatch) -> None:
+    def die(_: Journal) -> Iterator[Envelope]:
+        os.kill(os.getpid(), signal.SIGKILL)
+        yield from ()
+
+    fill(slot, {1: 1})
+    monkeypatch.setattr(slot, "write", die)
+    with pytest.raises(JobError, match=r"slot 0 of stage 1 has ended .* signal SIGKILL") as failure:
+        wait_for(SlotCopy(slot.host, slot.journal))
+    assert "execution.live.snapshot-above: -1" in str(failure.value)
+
+
+def test_a_copy_that_takes_too_long_is_given_up(
+    slot: Slot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sleep(_: Journal) -> Iterator[Envelope]:
+        time.sleep(60)
+        yield from ()
+
+    fill(slot, {1: 1})
+    monkeypatch.setattr(slot, "write", sleep)
+    monkeypatch.setattr("scurry.engine.live.copies._MOST_SECONDS", 0.0)
+    with pytest.raises(JobError, match="has not come to an end within 0 s"):
+        wait_for(SlotCopy(slot.host, slot.journal))
+
+
+def test_what_cannot_be_written_fails_as_it_does_in_the_task(slot: Slot) -> None:
+    fill(slot, {1: (each for each in [1])})
+    with pytest.raises(StateError, match="In operator 'op', state 'v'"):
+        wait_for(SlotCopy(slot.host, slot.journal))
+
+
+def test_a_slot_that_cannot_be_frozen_writes_itself(slot: Slot, tmp_path: Path) -> None:
+    fill(slot, {1: 1})
+    assert can_be_copied(slot.host, slot.journal, 1)
+    assert not can_be_copied(slot.host, slot.journal, 3)
+    made = slot.store.records, 128
+    slot.store.part("op\x1fl", lambda: ListTable("op\x1fl", *made, lambda: 1))
+    assert not can_be_copied(slot.host, slot.journal, 1)
+    in_memory = Slot(tmp_path / "other", 1, None, local=MemoryStore())
+    fill(in_memory, {1: 1})
+    assert not can_be_copied(in_memory.host, in_memory.journal, 1)
