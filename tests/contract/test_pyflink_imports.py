@@ -51,6 +51,23 @@ def test_every_name_can_be_imported(module: str) -> None:
     assert not [name for name in wanted if not hasattr(found, name)]
 
 
+@pytest.mark.parametrize(
+    ("name", "types"),
+    [
+        ("AsyncFunction", (int, str)),
+        ("AsyncRetryPredicate", (str,)),
+        ("AsyncRetryStrategy", (str,)),
+        ("BroadcastProcessFunction", (int, str, int)),
+        ("KeyedBroadcastProcessFunction", (str, int, str, int)),
+        ("ProcessWindowFunction", (int, str, str, int)),
+    ],
+)
+def test_programs_may_say_what_a_function_takes(name: str, types: tuple[type, ...]) -> None:
+    """``class Ask(AsyncFunction[int, str])`` is how PyFlink's own examples begin."""
+    function = getattr(importlib.import_module("scurry.datastream"), name)
+    assert issubclass(type("Mine", (function[types].__origin__,), {}), function)
+
+
 def test_what_is_left_out_is_little() -> None:
     everything = sum("." not in entry.name for each in table.load() for entry in each.entries)
     assert len(importable()) > 0.8 * everything

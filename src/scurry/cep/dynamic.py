@@ -62,7 +62,7 @@ class PatternMatch(dict[str, list[Any]]):
         return PatternMatch, (self.pattern_id, self.version, dict(self))
 
 
-class DynamicMatchFunction(BatchedFunction, KeyedBroadcastProcessFunction):
+class DynamicMatchFunction(BatchedFunction, KeyedBroadcastProcessFunction[Any, Any, Any, Any]):
     """Finds patterns among the events of each key and calls ``function`` for each match; events are
     of the type ``type_info``, if that is declared."""
 

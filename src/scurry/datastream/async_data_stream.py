@@ -24,7 +24,7 @@ class AsyncDataStream:
     @staticmethod
     def unordered_wait(
         data_stream: DataStream,
-        async_function: AsyncFunction,
+        async_function: AsyncFunction[Any, Any],
         timeout: TimeSpan,
         capacity: int = 100,
         output_type: Any = None,
@@ -37,9 +37,9 @@ class AsyncDataStream:
     @staticmethod
     def unordered_wait_with_retry(
         data_stream: DataStream,
-        async_function: AsyncFunction,
+        async_function: AsyncFunction[Any, Any],
         timeout: TimeSpan,
-        async_retry_strategy: AsyncRetryStrategy,
+        async_retry_strategy: AsyncRetryStrategy[Any],
         capacity: int = 100,
         output_type: Any = None,
     ) -> DataStream:
@@ -51,7 +51,7 @@ class AsyncDataStream:
     @staticmethod
     def ordered_wait(
         data_stream: DataStream,
-        async_function: AsyncFunction,
+        async_function: AsyncFunction[Any, Any],
         timeout: TimeSpan,
         capacity: int = 100,
         output_type: Any = None,
@@ -64,9 +64,9 @@ class AsyncDataStream:
     @staticmethod
     def ordered_wait_with_retry(
         data_stream: DataStream,
-        async_function: AsyncFunction,
+        async_function: AsyncFunction[Any, Any],
         timeout: TimeSpan,
-        async_retry_strategy: AsyncRetryStrategy,
+        async_retry_strategy: AsyncRetryStrategy[Any],
         capacity: int = 100,
         output_type: Any = None,
     ) -> DataStream:
@@ -78,9 +78,9 @@ class AsyncDataStream:
 
 def _wait(
     stream: DataStream,
-    function: AsyncFunction,
+    function: AsyncFunction[Any, Any],
     timeout: TimeSpan,
-    strategy: AsyncRetryStrategy,
+    strategy: AsyncRetryStrategy[Any],
     capacity: int,
     output_type: Any,
     ordered: bool,
@@ -114,7 +114,7 @@ def _wait(
     )
 
 
-def _check_strategy(strategy: AsyncRetryStrategy, limit: int) -> None:
+def _check_strategy(strategy: AsyncRetryStrategy[Any], limit: int) -> None:
     if not isinstance(strategy, AsyncRetryStrategy):
         raise ProgramError(
             f"{strategy!r} is not an AsyncRetryStrategy; make one with "

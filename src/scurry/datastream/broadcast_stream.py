@@ -58,7 +58,8 @@ class BroadcastConnectedStream:
 
     def process(
         self,
-        func: BroadcastProcessFunction | KeyedBroadcastProcessFunction,
+        func: BroadcastProcessFunction[Any, Any, Any]
+        | KeyedBroadcastProcessFunction[Any, Any, Any, Any],
         output_type: Any = None,
     ) -> DataStream:
         """Process both streams: a :class:`KeyedBroadcastProcessFunction` if the stream that is not

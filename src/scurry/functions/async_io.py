@@ -13,19 +13,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from scurry.common.errors import ProgramError
-from scurry.common.values import Element
 from scurry.functions.transforms import Function
 
+IN = TypeVar("IN")
+OUT = TypeVar("OUT")
 N = TypeVar("N", int, float)
 #: Is given what ``async_invoke`` returned.
 ResultPredicate = Callable[[Any], bool]
 ExceptionPredicate = Callable[[BaseException], bool]
 
 
-class AsyncFunction(Function, ABC):
+class AsyncFunction(Function, ABC, Generic[IN, OUT]):
     """Any number of elements for each element, awaited.
 
     All coroutines of an instance run in one event loop of its own, and so do ``open`` and
@@ -37,10 +38,10 @@ class AsyncFunction(Function, ABC):
     """
 
     @abstractmethod
-    async def async_invoke(self, value: Element) -> Iterable[object]:
+    async def async_invoke(self, value: IN) -> Iterable[OUT]:
         """The elements that take ``value``'s place, as a list; an empty one for none."""
 
-    def timeout(self, value: Element) -> Iterable[object]:
+    def timeout(self, value: IN) -> Iterable[OUT]:
         """Called when the time for ``value`` was up, its call having been cancelled: the elements
         to emit instead. Unless overridden it raises, and the job fails."""
         raise TimeoutError(
@@ -49,7 +50,7 @@ class AsyncFunction(Function, ABC):
         )
 
 
-class AsyncRetryPredicate(ABC):
+class AsyncRetryPredicate(ABC, Generic[OUT]):
     """When a call is to be repeated."""
 
     @abstractmethod
@@ -61,7 +62,7 @@ class AsyncRetryPredicate(ABC):
         """True for failures that may pass; None if none does."""
 
 
-class AsyncRetryStrategy(ABC):
+class AsyncRetryStrategy(ABC, Generic[OUT]):
     """Whether a call is repeated, and when. One object serves all elements of an instance."""
 
     @abstractmethod
@@ -73,11 +74,11 @@ class AsyncRetryStrategy(ABC):
         """The pause before the next attempt, in milliseconds, after so many."""
 
     @abstractmethod
-    def get_retry_predicate(self) -> AsyncRetryPredicate:
+    def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
         """Which outcomes are to be repeated."""
 
     @staticmethod
-    def no_restart() -> AsyncRetryStrategy:
+    def no_restart() -> AsyncRetryStrategy[Any]:
         """Never repeat a call."""
         return NO_RETRY_STRATEGY
 
@@ -87,7 +88,7 @@ class AsyncRetryStrategy(ABC):
         backoff_time_millis: int,
         result_predicate: ResultPredicate | None,
         exception_predicate: ExceptionPredicate | None,
-    ) -> AsyncRetryStrategy:
+    ) -> AsyncRetryStrategy[Any]:
         """Repeat up to ``max_attempts`` times, each time after the same pause."""
         return FixedDelayRetryStrategy(
             max_attempts, backoff_time_millis, result_predicate, exception_predicate
@@ -101,7 +102,7 @@ class AsyncRetryStrategy(ABC):
         multiplier: float,
         result_predicate: ResultPredicate | None,
         exception_predicate: ExceptionPredicate | None,
-    ) -> AsyncRetryStrategy:
+    ) -> AsyncRetryStrategy[Any]:
         """Repeat up to ``max_attempts`` times, after pauses that grow by ``multiplier`` from
         ``initial_delay`` to ``max_retry_delay``, both in milliseconds."""
         return ExponentialBackoffDelayRetryStrategy(
@@ -114,7 +115,7 @@ class AsyncRetryStrategy(ABC):
         )
 
 
-class RetryPredicate(AsyncRetryPredicate):
+class RetryPredicate(AsyncRetryPredicate[OUT]):
     """Two predicates, either of which may be missing."""
 
     def __init__(
@@ -135,7 +136,7 @@ class RetryPredicate(AsyncRetryPredicate):
         return self._exception_predicate
 
 
-class NoRetryStrategy(AsyncRetryStrategy):
+class NoRetryStrategy(AsyncRetryStrategy[OUT]):
     """Takes every answer as it is, and every failure for final."""
 
     def can_retry(self, current_attempts: int) -> bool:
@@ -144,11 +145,11 @@ class NoRetryStrategy(AsyncRetryStrategy):
     def get_backoff_time_millis(self, current_attempts: int) -> int:
         return -1
 
-    def get_retry_predicate(self) -> AsyncRetryPredicate:
+    def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
         return RetryPredicate(None, None)
 
 
-class FixedDelayRetryStrategy(AsyncRetryStrategy):
+class FixedDelayRetryStrategy(AsyncRetryStrategy[OUT]):
     """Always the same pause."""
 
     def __init__(
@@ -160,7 +161,7 @@ class FixedDelayRetryStrategy(AsyncRetryStrategy):
     ) -> None:
         self._max_attempts = _positive("max_attempts", max_attempts)
         self._backoff_time_millis = _positive("backoff_time_millis", backoff_time_millis)
-        self._predicate = RetryPredicate(result_predicate, exception_predicate)
+        self._predicate = RetryPredicate[OUT](result_predicate, exception_predicate)
 
     def can_retry(self, current_attempts: int) -> bool:
         return current_attempts <= self._max_attempts
@@ -168,11 +169,11 @@ class FixedDelayRetryStrategy(AsyncRetryStrategy):
     def get_backoff_time_millis(self, current_attempts: int) -> int:
         return self._backoff_time_millis
 
-    def get_retry_predicate(self) -> AsyncRetryPredicate:
+    def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
         return self._predicate
 
 
-class ExponentialBackoffDelayRetryStrategy(FixedDelayRetryStrategy):
+class ExponentialBackoffDelayRetryStrategy(FixedDelayRetryStrategy[OUT]):
     """Pauses that grow. They depend on the attempt alone, so elements do not disturb each other."""
 
     def __init__(
@@ -200,7 +201,7 @@ def _positive(name: str, value: N) -> N:
     raise ProgramError(f"{name} of a retry strategy must be a number above 0, got {value!r}.")
 
 
-NO_RETRY_STRATEGY: AsyncRetryStrategy = NoRetryStrategy()
+NO_RETRY_STRATEGY: AsyncRetryStrategy[Any] = NoRetryStrategy()
 
 
 def empty_result_predicate(result: Collection[object] | None) -> bool:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
-from scurry.common.values import Element, Key, StateValue
+from scurry.common.values import Key, StateValue
 from scurry.functions.contexts import TimeDomain, TimerService
 from scurry.functions.output_tag import OutputTag
 from scurry.functions.transforms import Function
@@ -21,6 +21,11 @@ from scurry.state.states import (
     ReadOnlyBroadcastState,
     StateDescriptor,
 )
+
+IN1 = TypeVar("IN1")
+IN2 = TypeVar("IN2")
+OUT = TypeVar("OUT")
+KEY = TypeVar("KEY")
 
 
 class SideContext(ABC):
@@ -101,24 +106,20 @@ class BaseBroadcastProcessFunction(Function):
     ReadOnlyContext: TypeAlias = ReadOnlyBroadcastContext
 
 
-class BroadcastProcessFunction(BaseBroadcastProcessFunction, ABC):
+class BroadcastProcessFunction(BaseBroadcastProcessFunction, ABC, Generic[IN1, IN2, OUT]):
     """Processes a stream without keys in the light of a broadcast stream."""
 
     @abstractmethod
-    def process_element(
-        self, value: Element, ctx: ReadOnlyBroadcastContext
-    ) -> Iterable[object] | None:
+    def process_element(self, value: IN1, ctx: ReadOnlyBroadcastContext) -> Iterable[OUT] | None:
         """Called for each element of the stream that is not broadcast."""
 
     @abstractmethod
-    def process_broadcast_element(
-        self, value: Element, ctx: BroadcastContext
-    ) -> Iterable[object] | None:
+    def process_broadcast_element(self, value: IN2, ctx: BroadcastContext) -> Iterable[OUT] | None:
         """Called in every instance for each element of the broadcast stream. What it does to the
         broadcast state must depend on nothing but the element and that state."""
 
 
-class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, ABC):
+class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, ABC, Generic[KEY, IN1, IN2, OUT]):
     """Processes a keyed stream, with state and timers, in the light of a broadcast stream."""
 
     Context: TypeAlias = KeyedBroadcastContext
@@ -127,17 +128,17 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, ABC):
 
     @abstractmethod
     def process_element(
-        self, value: Element, ctx: KeyedReadOnlyBroadcastContext
-    ) -> Iterable[object] | None:
+        self, value: IN1, ctx: KeyedReadOnlyBroadcastContext
+    ) -> Iterable[OUT] | None:
         """Called for each element of the keyed stream, with state scoped to its key."""
 
     @abstractmethod
     def process_broadcast_element(
-        self, value: Element, ctx: KeyedBroadcastContext
-    ) -> Iterable[object] | None:
+        self, value: IN2, ctx: KeyedBroadcastContext
+    ) -> Iterable[OUT] | None:
         """Called in every instance for each element of the broadcast stream. There is no current
         key; ``ctx.apply_to_keyed_state`` reaches the state of all keys."""
 
-    def on_timer(self, timestamp: int, ctx: BroadcastTimerContext) -> Iterable[object] | None:
+    def on_timer(self, timestamp: int, ctx: BroadcastTimerContext) -> Iterable[OUT] | None:
         """Called for each due timer, with state scoped to the timer's key."""
         return None

@@ -39,7 +39,7 @@ class AwaitedLookup(ABC):
     prefers_awaiting: bool = False
 
     @abstractmethod
-    def awaited(self) -> AsyncFunction:
+    def awaited(self) -> AsyncFunction[Any, Any]:
         """Made in each task: for a key, a tuple, it returns a list whose one element is the list of
         rows found."""
 

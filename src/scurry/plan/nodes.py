@@ -111,9 +111,9 @@ class Batches(Operator):
 class AsyncWait(FunctionOperator):
     """Awaits the results of a function, many at a time."""
 
-    function: AsyncFunction
+    function: AsyncFunction[Any, Any]
     timeout_ms: int
-    retry: AsyncRetryStrategy
+    retry: AsyncRetryStrategy[Any]
     capacity: int
     ordered: bool
 
@@ -185,7 +185,7 @@ class BroadcastProcess(TwoInputFunction):
 
     keeps: ClassVar[bool] = True
 
-    function: BroadcastProcessFunction
+    function: BroadcastProcessFunction[Any, Any, Any]
     descriptors: tuple[MapStateDescriptor, ...]
 
 
@@ -196,7 +196,7 @@ class KeyedBroadcastProcess(TwoInputFunction):
     keeps: ClassVar[bool] = True
     keyed_inputs: ClassVar[int] = 1
 
-    function: KeyedBroadcastProcessFunction
+    function: KeyedBroadcastProcessFunction[Any, Any, Any, Any]
     descriptors: tuple[MapStateDescriptor, ...]
 
 

@@ -58,10 +58,10 @@ class AsyncCalls:
 
     def __init__(
         self,
-        function: AsyncFunction,
+        function: AsyncFunction[Any, Any],
         capacity: int,
         timeout_ms: int,
-        retry: AsyncRetryStrategy,
+        retry: AsyncRetryStrategy[Any],
         tolerant: bool = False,
         handover: Handover = COPYING,
     ) -> None:
@@ -254,7 +254,7 @@ class AsyncCalls:
         self._wake()
 
 
-def _as_list(result: Any, function: AsyncFunction) -> list[Any]:
+def _as_list(result: Any, function: AsyncFunction[Any, Any]) -> list[Any]:
     if isinstance(result, Iterable) and not isinstance(result, (str, bytes)):
         return list(result)
     raise TypeMismatchError(
@@ -294,7 +294,7 @@ def _start(loop: asyncio.AbstractEventLoop) -> threading.Event:
     return ended
 
 
-def _abandon(loop: asyncio.AbstractEventLoop, function: AsyncFunction) -> None:
+def _abandon(loop: asyncio.AbstractEventLoop, function: AsyncFunction[Any, Any]) -> None:
     """Close an instance that will not be used any more; it failed, or nobody refers to it."""
 
     async def end() -> None:

@@ -93,16 +93,16 @@ class RankedFlight(Flight):
 class AsyncWaitOperator(FunctionOperator):
     """Awaits an :class:`AsyncFunction` for each record, up to ``capacity`` of them at a time."""
 
-    function: AsyncFunction
+    function: AsyncFunction[Any, Any]
     context_kind = AsyncContext
     holds_back = True
 
     def __init__(
         self,
         spec: OperatorSpec,
-        function: AsyncFunction,
+        function: AsyncFunction[Any, Any],
         timeout_ms: int,
-        retry: AsyncRetryStrategy,
+        retry: AsyncRetryStrategy[Any],
         capacity: int,
         ordered: bool,
     ) -> None:

@@ -17,7 +17,7 @@ def _pair(value: Any, found: Any) -> Any:
     return value, found
 
 
-class AsyncLookup(AsyncFunction):
+class AsyncLookup(AsyncFunction[Any, Any]):
     """Looks something up for each element, and emits one element for it.
 
     ``key(value)`` is what to look up. ``join(value, found)`` makes the element to emit, by default

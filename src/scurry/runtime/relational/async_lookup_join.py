@@ -106,7 +106,7 @@ class AsyncLookupJoinOperator(LookupJoinOperator):
         return np.cumsum(np.diff(batch.wm, prepend=batch.wm[:1]) != 0, dtype=np.int64)
 
 
-def _retry(settings: LookupSettings) -> AsyncRetryStrategy:
+def _retry(settings: LookupSettings) -> AsyncRetryStrategy[Any]:
     if not settings.retries:
         return NO_RETRY_STRATEGY
     return AsyncRetryStrategy.fixed_delay(settings.retries, settings.delay_ms, _nothing, None)
