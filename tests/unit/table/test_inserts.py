@@ -12,6 +12,7 @@ from scurry.common.changelog import ChangelogMode
 from scurry.common.errors import FunctionError, ProgramError
 from scurry.plan.nodes import Sink
 from scurry.plan.relational import DropUpdateBefore, SinkMaterialize
+from scurry.planner.errors import SqlValidationError
 from scurry.planner.plan_inserts import plan_inserts
 from scurry.table import ExplainDetail, TableEnvironment
 from scurry.testing.tables import run_inserts
@@ -51,6 +52,29 @@ def test_rows_go_to_named_columns(env: TableEnvironment, tmp_path: Path) -> None
     files(env, "t", "x STRING, y BIGINT, z INT", tmp_path / "t")
     run_inserts(env, [env.pipeline_of_sql("INSERT INTO t (y, x) SELECT n, word FROM words")])
     assert written(tmp_path / "t")[0] == {"x": "a", "y": 1, "z": None}
+
+
+def test_values_are_fitted_into_the_columns(env: TableEnvironment, tmp_path: Path) -> None:
+    """The values are what Flink writes."""
+    columns = "a VARCHAR, b VARCHAR(3), c VARCHAR(3), d DECIMAL(5, 2), e DECIMAL(5, 2)"
+    files(env, "t", f"{columns}, f DECIMAL(5, 2)", tmp_path / "t")
+    given = "CAST('Hello' AS STRING), CAST('Hello' AS STRING), CAST('abcdef' AS CHAR(6))"
+    given += ", CAST(1234.567 AS DECIMAL(10, 3)), CAST(2.5 AS DOUBLE), CAST(1 AS BIGINT)"
+    run_inserts(env, [env.pipeline_of_sql(f"INSERT INTO t SELECT {given}")])
+    fitted = {"a": "Hello", "b": "Hel", "c": "abc", "d": None, "e": 2.5, "f": 1}
+    assert written(tmp_path / "t") == [fitted]
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("CHAR(3)", "CAST('Hello' AS STRING)"), ("INT", "CAST(1 AS BIGINT)"), ("STRING", "TRUE")],
+)
+def test_values_of_another_kind_are_refused(
+    env: TableEnvironment, tmp_path: Path, column: str, value: str
+) -> None:
+    files(env, "t", f"a {column}", tmp_path / "t")
+    with pytest.raises(SqlValidationError, match=r"The column a of .* but the query gives"):
+        env.pipeline_of_sql(f"INSERT INTO t SELECT {value}")
 
 
 def test_partition_values_are_fixed(env: TableEnvironment, tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """Which casts there are, and which of them happen by themselves.
 
-An *implicit* cast loses nothing: INT to BIGINT, CHAR to VARCHAR. Functions and INSERT apply it
-without being asked. An *explicit* one is written CAST(x AS t); it may round, cut or fail. The table
-is Flink's, with ``table.exec.legacy-cast-behaviour`` off.
+An *implicit* cast stays within a family of types: INT to BIGINT, CHAR to VARCHAR. Functions and
+INSERT apply it without being asked. It loses nothing but what the target has no room for: a text
+becomes a VARCHAR(3) by being cut, a number a DECIMAL(5, 2) by being rounded. An *explicit* one is
+written CAST(x AS t), and may change or refuse the value. The table is Flink's, with
+``table.exec.legacy-cast-behaviour`` off.
 """
 
 from __future__ import annotations
@@ -10,11 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from scurry.common.data_types.atomic import (
+    BinaryType,
     BooleanType,
+    CharType,
     DecimalType,
     DoubleType,
     FloatType,
     NullType,
+    VarBinaryType,
+    VarCharType,
 )
 from scurry.common.data_types.data_type import (
     BinaryStringType,
@@ -40,17 +46,21 @@ _STAMPS = (TimestampType, LocalZonedTimestampType)
 
 
 def supports_implicit_cast(source: DataType, target: DataType) -> bool:
-    """Whether every value of `source` may stand for one of `target`, nullability apart."""
+    """Whether values of `source` may stand where one of `target` is wanted, nullability apart."""
     if isinstance(source, NullType) or source.nullable() == target.nullable():
         return True
-    if isinstance(target, CharacterStringType):
-        return isinstance(source, CharacterStringType) and _fits(source.length, target)
-    if isinstance(target, BinaryStringType):
-        return isinstance(source, BinaryStringType) and _fits(source.length, target)
+    if isinstance(target, VarCharType):
+        return isinstance(source, CharacterStringType)
+    if isinstance(target, VarBinaryType):
+        return isinstance(source, BinaryStringType)
+    if isinstance(target, CharType | BinaryType):
+        return type(source) is type(target)
     if isinstance(target, NumericType):
         return isinstance(source, NumericType) and _widens(source, target)
-    if isinstance(target, DateType | TimeType):
+    if isinstance(target, DateType):
         return isinstance(source, TimestampType)
+    if isinstance(target, TimeType):
+        return isinstance(source, TimestampType | TimeType)
     if isinstance(target, _STAMPS):
         return isinstance(source, _STAMPS)
     if isinstance(target, IntervalType):
@@ -81,15 +91,11 @@ def supports_explicit_cast(source: DataType, target: DataType) -> bool:
     return _each_child(source, target, supports_explicit_cast)
 
 
-def _fits(length: int, target: CharacterStringType | BinaryStringType) -> bool:
-    return length <= target.length
-
-
 def _widens(source: NumericType, target: NumericType) -> bool:
     if isinstance(target, IntegralType):
         return isinstance(source, IntegralType) and source.bits <= target.bits
     if isinstance(target, DecimalType):
-        return isinstance(source, IntegralType | DecimalType)
+        return True
     if isinstance(target, FloatType):
         return not isinstance(source, DoubleType)
     return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from scurry.common.data_types import (
     ArrayType,
     DataType,
+    DataTypes,
     MapType,
     MultisetType,
     Resolution,
@@ -16,6 +17,10 @@ from scurry.common.data_types import (
 from scurry.common.errors import ScurryError
 from scurry.planner.errors import SqlNotSupportedError, SqlValidationError
 from scurry.sql import ast
+
+#: types that are as long as can be where a statement gives no length; in texts that the Table API
+#: takes, they have a length of one
+_UNBOUNDED = {"VARCHAR": DataTypes.STRING, "VARBINARY": DataTypes.BYTES}
 
 
 def bind_type(node: ast.TypeNode) -> DataType:
@@ -40,10 +45,10 @@ def _bind(node: ast.TypeNode) -> DataType:
     if isinstance(node, ast.RowTypeNode):
         return RowType([RowField(f.name.name, bind_type(f.type), f.comment) for f in node.fields])
     if isinstance(node, ast.IntervalType):
-        return bind_interval(node.qualifier)
-    message = "This data type does not exist"
-    if isinstance(node, ast.RawTypeNode):
-        message = "The data type RAW of Java objects is not supported"
+        return bind_interval(node.qualifier).nullable()
+    if isinstance(node, ast.UserType):
+        return type_from_name(str(node.name))
+    message = "The data type RAW of Java objects is not supported"
     raise SqlNotSupportedError(message, node.span, "Use BYTES for values of your own.")
 
 
@@ -51,6 +56,8 @@ def _named(node: ast.NamedType) -> DataType:
     if node.name in ("VARIANT", "BITMAP"):
         advice = "Use STRING with the JSON functions, or ARRAY."
         raise SqlNotSupportedError(f"The type {node.name} is not supported", node.span, advice)
+    if node.name in _UNBOUNDED and not node.parameters:
+        return _UNBOUNDED[node.name]()
     return type_from_name(node.name, list(node.parameters))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scurry.common.errors import NotSupportedError, ProgramError
 from scurry.common.spans import located
+from scurry.planner.bind.data_types import bind_type
 from scurry.sql import ast
 from scurry.sql.unparse import unparse, unparse_with_backticks
 from scurry.table.catalog.names import ObjectIdentifier
@@ -21,7 +22,6 @@ from scurry.table.schema import (
     UnresolvedPrimaryKey,
     UnresolvedWatermark,
 )
-from scurry.table.session_catalog import as_type
 from scurry.table.table_result import TableResult
 
 if TYPE_CHECKING:
@@ -140,10 +140,10 @@ def column_of(column: ast.Column) -> UnresolvedColumn:
         text = unparse_with_backticks(column.expression)
         return UnresolvedComputedColumn(name, text, column.comment)
     if isinstance(column, ast.MetadataColumn):
-        kind = as_type(unparse(column.type))
+        kind = bind_type(column.type)
         return UnresolvedMetadataColumn(name, kind, column.key, column.virtual, column.comment)
     assert isinstance(column, ast.PhysicalColumn)
-    return UnresolvedPhysicalColumn(name, as_type(unparse(column.type)), column.comment)
+    return UnresolvedPhysicalColumn(name, bind_type(column.type), column.comment)
 
 
 def watermark_of(watermark: ast.Watermark) -> UnresolvedWatermark:
