@@ -3,20 +3,33 @@ time as `datetime` objects with a time zone.
 
 `BIG_DEC` and `INSTANT` mean nearly the same, and hold values that no Arrow column can hold. These
 two have columns, so streams that come from a Spark DataFrame stay columns.
+
+The other three are what elements of a stream become where the stream becomes a table:
+:class:`RoundedDecimalTypeInfo` for `BIG_DEC`, :class:`InstantColumnTypeInfo` for `INSTANT`, and
+:class:`RawTypeInfo` for what has no column at all.
 """
 
 from __future__ import annotations
 
+import pickle
 from datetime import datetime
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any
 
 import pyarrow as pa
 
 from scurry.common.errors import TypeMismatchError
+from scurry.common.pickling import dumps
+from scurry.common.time import Instant
 from scurry.common.type_information import TypeInformation
 
-__all__ = ["DecimalTypeInfo", "ZonedTimestampTypeInfo"]
+__all__ = [
+    "DecimalTypeInfo",
+    "InstantColumnTypeInfo",
+    "RawTypeInfo",
+    "RoundedDecimalTypeInfo",
+    "ZonedTimestampTypeInfo",
+]
 
 _MOST_DIGITS = 38
 
@@ -79,6 +92,84 @@ class ZonedTimestampTypeInfo(TypeInformation):
             return self._mismatch(value)
         if value.tzinfo is None:
             return self._mismatch(value, ", which has no time zone")
+        return None
+
+    def _args(self) -> tuple[Any, ...]:
+        return ()
+
+
+class RoundedDecimalTypeInfo(DecimalTypeInfo):
+    """A `decimal.Decimal` of any scale, rounded to that of the column; None if the column has no
+    room for it."""
+
+    __slots__ = ()
+
+    def need_conversion(self) -> bool:
+        return True
+
+    def to_internal_type(self, obj: Any) -> Any:
+        if obj is None:
+            return None
+        context = Context(prec=self.precision, rounding=ROUND_HALF_UP)
+        try:
+            return obj.quantize(Decimal(1).scaleb(-self.scale), context=context)
+        except InvalidOperation:
+            return None
+
+    def _check(self, value: object) -> str | None:
+        return None if isinstance(value, Decimal) else self._mismatch(value)
+
+
+class InstantColumnTypeInfo(TypeInformation):
+    """An `Instant`, to the nanosecond; from a column it comes back as one."""
+
+    __slots__ = ()
+
+    @property
+    def label(self) -> str:
+        return "INSTANT"
+
+    def arrow_type(self) -> pa.DataType | None:
+        return pa.timestamp("ns", "UTC")
+
+    def need_conversion(self) -> bool:
+        return True
+
+    def to_internal_type(self, obj: Any) -> Any:
+        return None if obj is None else obj.seconds * 1_000_000_000 + obj.nanos
+
+    def from_internal_type(self, obj: Any) -> Any:
+        return None if obj is None else Instant.of_datetime(obj)
+
+    def _check(self, value: object) -> str | None:
+        return None if isinstance(value, Instant) else self._mismatch(value)
+
+    def _args(self) -> tuple[Any, ...]:
+        return ()
+
+
+class RawTypeInfo(TypeInformation):
+    """Any Python object, pickled into a column of bytes."""
+
+    __slots__ = ()
+
+    @property
+    def label(self) -> str:
+        return "RAW"
+
+    def arrow_type(self) -> pa.DataType | None:
+        return pa.binary()
+
+    def need_conversion(self) -> bool:
+        return True
+
+    def to_internal_type(self, obj: Any) -> Any:
+        return None if obj is None else dumps(obj)
+
+    def from_internal_type(self, obj: Any) -> Any:
+        return None if obj is None else pickle.loads(obj)
+
+    def _check(self, value: object) -> str | None:
         return None
 
     def _args(self) -> tuple[Any, ...]:

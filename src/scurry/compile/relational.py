@@ -128,7 +128,7 @@ _OPERATORS: dict[type[nodes.Relational], tuple[type[Operator], Arguments]] = {
     ),
     nodes.FinalRows: (FinalRowsOperator, _keyed("order")),
     nodes.DropUpdateBefore: (DropUpdateBeforeOperator, _with()),
-    nodes.StreamColumns: (StreamColumnsOperator, _with("places")),
+    nodes.StreamColumns: (StreamColumnsOperator, _with("elements", "places")),
     nodes.RecordTimes: (RecordTimesOperator, _with("rowtime")),
 }
 

@@ -66,6 +66,7 @@ class StreamExecutionEnvironment(JobSettings):
         self._sinks: list[Transformation] = []
         #: the steps of this program of which no job was made yet
         self._steps: dict[Transformation, None] = {}
+        self._in_tables: set[Transformation] = set()
         self._caches: list[StreamCache] = []
         self._on_progress: Callable[[Any], None] | None = None
         self._restart_strategy: RestartStrategyConfiguration = RestartStrategies.fall_back_restart()
@@ -257,6 +258,10 @@ class StreamExecutionEnvironment(JobSettings):
         """A stream or a sink was made."""
         self._steps[step] = None
 
+    def add_table(self, step: Transformation) -> None:
+        """A stream has become a table, whose statements run it."""
+        self._in_tables.add(step)
+
     def add_sink(self, step: Transformation) -> None:
         """A stream has ended in a sink."""
         self._sinks.append(step)
@@ -288,7 +293,7 @@ class StreamExecutionEnvironment(JobSettings):
     def _tell_of_dead_ends(self) -> None:
         """Name streams that lead to no sink: Scurry, unlike Flink, does not run them."""
         reached = self._reached()
-        read = {source for step in self._steps for source in step.inputs}
+        read = {source for step in self._steps for source in step.inputs} | self._in_tables
         for step in self._steps:
             if self._sinks and step not in reached and step not in read:
                 _log.warning(

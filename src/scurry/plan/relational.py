@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from scurry.common.changelog import ChangelogMode
+from scurry.common.type_information import TypeInformation
 from scurry.functions.aggregate_calls import (
     AggregateCall,
     ColumnsKey,
@@ -33,6 +34,7 @@ from scurry.functions.aggregate_calls import (
 )
 from scurry.functions.lookups import LookupSettings
 from scurry.functions.match_calls import MatchSpec
+from scurry.plan.node import schema_of
 from scurry.plan.nodes import KeyBy, Operator
 
 
@@ -449,10 +451,17 @@ class AsyncLookupJoin(LookupJoin):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StreamColumns(Relational):
-    """The elements of a stream as rows: for each column the place of the field that it has, or
-    None for the elements' timestamps."""
+    """The elements of a stream, of the type ``elements``, as rows: for each column the place of the
+    field that it has, or None for the elements' timestamps."""
 
+    elements: TypeInformation
     places: tuple[int | None, ...]
+
+    @property
+    def input_columns(self) -> tuple[pa.Schema, ...]:
+        columns = schema_of(self.elements)
+        assert columns is not None, "the type of a table's elements has columns"
+        return (columns,)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from scurry.common.changelog import ChangelogMode as Mode
-from scurry.common.data_types import DataTypes, RowType, data_type_from_arrow
+from scurry.common.data_types import DataTypes, RawType, RowType
 from scurry.common.errors import ProgramError
 from scurry.common.row_types import CompositeTypeInfo
 from scurry.common.type_information import TypeInformation
@@ -18,7 +18,6 @@ from scurry.datastream.plain_stream import DataStream
 from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
 from scurry.functions.adapters import map_function
 from scurry.plan.node import Node as PlanNode
-from scurry.plan.node import schema_of as stream_schema
 from scurry.plan.nodes import Map
 from scurry.plan.relational import StreamColumns
 from scurry.planner.catalog import ScanRequest
@@ -37,7 +36,7 @@ from scurry.table.schema import (
     UnresolvedWatermark,
 )
 from scurry.table.session_catalog import InlineTable, as_type
-from scurry.table.stream_types import stream_type
+from scurry.table.stream_types import column_form, row_type_of, stream_type
 from scurry.table.table import Table
 from scurry.table.table_config import TableConfig
 from scurry.table.table_environment import TableEnvironment
@@ -142,14 +141,17 @@ class StreamTableEnvironment(TableEnvironment):
             return None
         if len(given) == 1 and isinstance(given[0], Schema):
             return given[0]
-        return _schema_of_fields(method, _stream_type(method, stream), given)
+        return _schema_of_fields(method, row_type_of(_elements_of(stream)), given)
 
     def _from_stream(self, stream: DataStream, schema: Schema | None, mode: Mode) -> Table:
-        held = _stream_type("from_data_stream", stream)
+        elements = _elements_of(stream)
+        held = row_type_of(elements)
         known = dict(zip(held.field_names(), range(len(held)), strict=True))
         columns = _columns(held, schema)
         physical = [one for one in columns if isinstance(one, UnresolvedPhysicalColumn)]
         by_name = all(one.name in known for one in physical)
+        if not by_name and len(physical) != len(held):
+            raise _other_columns(stream, [one.name for one in physical], held)
         places = {one.name: known[one.name] if by_name else at for at, one in enumerate(physical)}
         whole = schema or Schema()
         marks = whole.watermarks
@@ -166,8 +168,9 @@ class StreamTableEnvironment(TableEnvironment):
         schema = Schema(tuple(columns), marks, whole.primary_key)
 
         def convert(node: PlanNode, request: ScanRequest) -> PlanNode:
-            return _projected(node, request, places, mode)
+            return _projected(node, request, elements, places, mode)
 
+        self.stream_environment.add_table(stream._transformation)
         access = StreamAccess(stream._transformation, convert)
         inline = InlineTable(schema, access=access, mode=mode, bounded=False)
         table = self.from_path(self.add_unnamed(inline).as_serializable_string())
@@ -188,7 +191,8 @@ class StreamTableEnvironment(TableEnvironment):
         step.type_info = stream_type(table.row_type)
         step.declared = step.type_info is not None
         stream = DataStream(self.stream_environment, step)
-        if any(field.data_type.children for field in table.row_type):
+        kinds = [field.data_type for field in table.row_type]
+        if any(kind.children or isinstance(kind, RawType) for kind in kinds):
             return stream.map(_Nested(table.row_type))
         return stream
 
@@ -206,7 +210,7 @@ def _rowtime_of(method: str, row_type: RowType) -> int | None:
 
 
 class _Nested:
-    """Rows whose nested values are Rows and dicts, not Arrow's forms of them."""
+    """Rows whose nested values are Rows, dicts and what was pickled, not Arrow's forms of them."""
 
     def __init__(self, row_type: RowType) -> None:
         self._row_type = row_type
@@ -232,18 +236,19 @@ def _as_type(type_info: TypeInformation) -> Any:
     return lambda row: row[0]
 
 
-def _stream_type(method: str, stream: DataStream) -> RowType:
-    """The columns of a stream's elements, if their type is known."""
-    schema = stream_schema(stream._transformation.type_info)
-    if schema is None:
-        raise ProgramError(
-            f"{method}: the type of the stream's elements is not known, so nobody knows the "
-            "table's columns. Give output_type=Types.ROW_NAMED(...) in the step before."
+def _elements_of(stream: DataStream) -> TypeInformation:
+    """The type of a stream's elements, as a table's columns hold them."""
+    return column_form(stream._transformation.type_info)
+
+
+def _other_columns(stream: DataStream, names: list[str], held: RowType) -> ProgramError:
+    wanted = f"from_data_stream: the schema has the columns {', '.join(names)}"
+    if stream._transformation.type_info is None:
+        return ProgramError(
+            f"{wanted}, but the type of the stream's elements is not known. Give "
+            "output_type=Types.ROW_NAMED(...) in the step before."
         )
-    names, types = schema.names, [data_type_from_arrow(kind) for kind in schema.types]
-    if names == ["value"]:
-        names = ["f0"]
-    return RowType.of(names, types)
+    return ProgramError(f"{wanted}, but the stream has {', '.join(held.field_names())}.")
 
 
 def _schema_of_fields(method: str, held: RowType, given: tuple[Any, ...]) -> Schema:
@@ -287,14 +292,23 @@ def _columns(held: RowType, schema: Schema | None) -> list[Any]:
 
 
 def _projected(
-    node: PlanNode, request: ScanRequest, places: dict[str, int], mode: Mode
+    node: PlanNode,
+    request: ScanRequest,
+    elements: TypeInformation,
+    places: dict[str, int],
+    mode: Mode,
 ) -> PlanNode:
     """The columns of a request, made of a stream's elements."""
     schema = pa.schema([(one.name, one.type.arrow_type()) for one in request.columns])
     picked = tuple(places.get(column.name) for column in request.columns)
-    source = node if node.schema is not None else _checked(node)
+    known = node.schema is not None or node.type_info is None
     return StreamColumns(
-        name="DataStream to table", inputs=(source,), columns=schema, mode=mode, places=picked
+        name="DataStream to table",
+        inputs=(node if known else _checked(node),),
+        columns=schema,
+        mode=mode,
+        elements=elements,
+        places=picked,
     )
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
+from datetime import UTC, datetime, time
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from scurry.common.errors import ProgramError
-from scurry.common.time import Duration
+from scurry.common.time import Duration, Instant
 from scurry.common.typeinfo import Types
 from scurry.common.types import Row, RowKind
 from scurry.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
@@ -19,6 +22,8 @@ from scurry.table.window import Tumble
 from scurry.testing import collect_local
 from scurry.testing.tables import changes_of_table
 
+LTZ = "TIMESTAMP_LTZ(9)"
+FIRST_SECOND = datetime(1970, 1, 1, 0, 0, 1, 5000, UTC)
 PAIR = Types.ROW_NAMED(["id", "name"], [Types.INT(), Types.STRING()])
 
 
@@ -151,11 +156,69 @@ def test_tables_go_on_as_streams(
     assert found == [(True, 1), (False, 1), (True, 3)]
 
 
-def test_the_type_of_a_stream_must_be_known(
+@pytest.mark.parametrize(
+    ("type_info", "element", "columns", "row"),
+    [
+        (Types.INSTANT(), Instant(1, 5_000_000), ["TIMESTAMP_LTZ(9)"], [FIRST_SECOND]),
+        (Types.BIG_DEC(), Decimal("1.25"), ["DECIMAL(38, 18)"], [Decimal("1.25")]),
+        (Types.BIG_DEC(), Decimal(10) ** 30, ["DECIMAL(38, 18)"], [None]),
+        (Types.BIG_INT(), 2**70, ["RAW"], [2**70]),
+        (Types.PICKLED_BYTE_ARRAY(), {"a": 1}, ["RAW"], [{"a": 1}]),
+        (None, (1, "a"), ["RAW"], [(1, "a")]),
+        (Types.SQL_TIME(), time(3, 4, 5, 678901), ["TIME(0)"], [time(3, 4, 5, 678000)]),
+        (Types.ROW([Types.INSTANT(), Types.STRING()]), (None, "a"), [LTZ, "STRING"], [None, "a"]),
+        (
+            Types.ROW([Types.OBJECT_ARRAY(Types.ROW([Types.INT()])), Types.LIST(Types.INSTANT())]),
+            ([Row(1)], [Instant(1, 5_000_000)]),
+            ["ARRAY<ROW<`f0` INT>>", "ARRAY<TIMESTAMP_LTZ(9)>"],
+            [[Row(f0=1)], [FIRST_SECOND]],
+        ),
+        (
+            Types.ROW([Types.MAP(Types.STRING(), Types.BIG_DEC())]),
+            ({"a": Decimal(2)},),
+            ["MAP<STRING, DECIMAL(38, 18)>"],
+            [{"a": Decimal(2)}],
+        ),
+    ],
+)
+def test_elements_of_any_type_are_rows(
+    stream_env: StreamExecutionEnvironment,
+    tables: StreamTableEnvironment,
+    type_info: Any,
+    element: Any,
+    columns: list[str],
+    row: list[Any],
+) -> None:
+    """The types of the columns are Flink's, but for the classes that it names in RAW."""
+    table = tables.from_data_stream(stream_env.from_collection([element], type_info))
+    assert [field.data_type.describe() for field in table.row_type] == columns
+    (found,) = collect_local(tables.to_data_stream(table))
+    assert list(found) == row
+
+
+def test_a_stream_that_is_a_table_is_no_branch_without_a_sink(
+    stream_env: StreamExecutionEnvironment,
+    tables: StreamTableEnvironment,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stream_env, "start", lambda name: name)
+    tables.from_data_stream(stream_env.from_collection([1, 2], Types.INT()))
+    stream_env.from_collection([3]).print()
+    with caplog.at_level(logging.WARNING, "scurry.program"):
+        stream_env.execute_async()
+    assert not caplog.messages
+
+
+def test_columns_of_a_stream_of_unknown_type_cannot_be_named(
     stream_env: StreamExecutionEnvironment, tables: StreamTableEnvironment
 ) -> None:
+    schema = Schema.new_builder().column("a", "INT").column("b", "INT").build()
     with pytest.raises(ProgramError, match=r"output_type=Types.ROW_NAMED"):
-        tables.from_data_stream(stream_env.from_collection([object()]))
+        tables.from_data_stream(stream_env.from_collection([object()]), schema)
+    numbers = stream_env.from_collection([(1, 2, 3)], Types.TUPLE([Types.INT()] * 3))
+    with pytest.raises(ProgramError, match="but the stream has f0, f1, f2"):
+        tables.from_data_stream(numbers, schema)
 
 
 class Stamped(ProcessFunction):

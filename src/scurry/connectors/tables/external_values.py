@@ -35,6 +35,9 @@ from scurry.common.types import Row, RowKind
 
 __all__ = ["external_rows", "java_text", "row_converter", "to_external"]
 
+#: digits of the seconds of a ``datetime``
+_MICROSECONDS = 6
+
 Convert = Callable[[Any], Any]
 _KINDS = {kind.value: kind for kind in RowKind}
 
@@ -96,7 +99,14 @@ def _converter(data_type: DataType, named: bool) -> Convert | None:
         return lambda value: timedelta(milliseconds=value)
     if isinstance(data_type, RawType):
         return pickle.loads
+    if isinstance(data_type, TimestampType | LocalZonedTimestampType):
+        return _without_nanoseconds if data_type.precision > _MICROSECONDS else None
     return None
+
+
+def _without_nanoseconds(value: datetime) -> datetime:
+    """What Arrow gives for nanoseconds is a class of pandas'."""
+    return value.to_pydatetime(warn=False) if hasattr(value, "to_pydatetime") else value
 
 
 def _maybe(convert: Convert | None) -> Convert:
