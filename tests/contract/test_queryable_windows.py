@@ -170,6 +170,7 @@ def test_panes_hold_what_is_committed(kind: str, computing: str, tmp_path: Path)
             assert view.compute_only(17)
             view.job.recover()
             assert view.job.step(17)
+            open_panes = {}
             for user in USERS:
                 mine = [event for event in EVENTS[:seen] if event[0] == user]
                 watermark, panes = panes_of(view, user)
@@ -178,6 +179,30 @@ def test_panes_hold_what_is_committed(kind: str, computing: str, tmp_path: Path)
                     for (start, end), events in sorted(expected(mine).items())
                     if end - 1 + lateness > watermark
                 ]
+                open_panes[user] = panes
+            check_scans(view, [(user, panes) for user, panes in open_panes.items() if panes])
+
+
+def check_scans(view: Viewed, expected: list[tuple[str, Any]]) -> None:
+    """Keys are scanned in order, whole, by prefix, between bounds and in pages."""
+
+    def rows(*given: Any) -> list[tuple[str, Any]]:
+        told = view.queries.scan("panes", *given)
+        assert told["next"] is None
+        return [(row["key"], row["panes"]) for row in told["rows"]]
+
+    assert rows() == rows("user ") == expected
+    assert rows("user 3") == [row for row in expected if row[0] == "user 3"]
+    assert rows(None, "user 1", "user 4") == [r for r in expected if "user 1" <= r[0] < "user 4"]
+    assert rows("nobody") == rows(None, 0, 9) == []
+    paged, after = [], None
+    while True:
+        told = view.queries.scan("panes", None, None, None, 2, after)
+        paged += [(row["key"], row["panes"]) for row in told["rows"]]
+        after = told["next"]
+        if after is None:
+            break
+    assert paged == expected
 
 
 def test_windows_of_counts_and_of_evictors_can_be_asked_for(tmp_path: Path) -> None:
@@ -199,5 +224,32 @@ def test_windows_of_counts_and_of_evictors_can_be_asked_for(tmp_path: Path) -> N
         assert view.job.step(3)
         (pane,) = view.queries.get("panes", "user 1")["panes"]
         assert pane["elements"] == [{"value": ["user 1", 7, 1], "timestamp": 7}]
-        with pytest.raises(QueryError, match="key by key"):
-            view.queries.scan("panes")
+        rows = view.queries.scan("panes")["rows"]
+        assert [row["key"] for row in rows] == USERS[:3]
+        assert rows[1]["panes"] == [pane]
+
+
+ODD: list[Any] = ["b", 7, None, ("a", 1), "x" * 350, "y" * 900, -3, b"\x00", True]
+
+
+@pytest.mark.parametrize("computing", COMPUTING)
+def test_windows_of_odd_keys_are_scanned_once_each(computing: str, tmp_path: Path) -> None:
+    """Keys of any type, also such as are too long to stand in an address."""
+    env = environment(2)
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+        lambda event, _: event[1]
+    )
+    events = [(key, at, n) for at in (1, 45) for n, key in enumerate(ODD)]
+    # one that is not read yet: windows would fire at the end of the input
+    given = [*events, ("b", 46, 0)]
+    stream = env.from_collection(given).uid("events").assign_timestamps_and_watermarks(strategy)
+    keyed = stream.key_by(lambda event: event[0]).window(SLIDING).set_queryable("panes")
+    COMPUTING[computing][0](keyed).uid("windows").sink_to(ListSink()).uid("sink")
+    with viewed(env, tmp_path) as view:
+        assert view.job.step(len(events))
+        rows = view.queries.scan("panes")["rows"]
+        told = [repr(row["key"]) for row in rows]
+        assert len(told) == len(set(told)) == len(ODD)
+        numbers = [row["key"] for row in view.queries.scan("panes", None, -10, 100)["rows"]]
+        assert numbers == [-3, True, 7]
+        assert view.queries.scan("panes", "x")["rows"][0]["panes"]

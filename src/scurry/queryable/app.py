@@ -20,29 +20,24 @@ from __future__ import annotations
 
 import hmac
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import msgspec
-from aiohttp import web
 
 from scurry.common.addresses import is_loopback
 from scurry.queryable.errors import QueryError
+from scurry.queryable.http import Request
 from scurry.queryable.json_values import from_text
 from scurry.queryable.queries import USUAL_ROWS, Queries
 
 _log = logging.getLogger("scurry.queryable")
-#: The most bytes of a request's body.
-_LARGEST = 1 << 20
-_encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
-#: Parts of paths; by themselves they would not take braces.
-_STATES, _NAME, _KEY = "/jobs/{job:[^/]+}/state", "{name:[^/]+}", "{key:[^/]+}"
 _RANGE = frozenset({"prefix", "from", "to", "limit", "after"})
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-#: Makes the content of an answer.
-Answer = Callable[[web.Request], Awaitable[dict[str, Any]]]
+#: Makes the content of an answer, of what the path has behind ``state``.
+Answer = Callable[[Request, list[str]], dict[str, Any]]
 
 
 class Routes:
@@ -51,109 +46,92 @@ class Routes:
     def __init__(self, queries: Queries, token: str) -> None:
         self._queries = queries
         self._expected = f"Bearer {token}".encode() if token else b""
+        self._of_states: dict[tuple[str, int], Answer] = {
+            ("GET", 0): self._states,
+            ("GET", 1): self._scan,
+            ("POST", 1): self._get_many,
+            ("GET", 2): self._get,
+        }
 
-    def application(self) -> web.Application:
-        """All routes."""
-        made = web.Application(client_max_size=_LARGEST)
-        routes: tuple[tuple[str, str, Answer], ...] = (
-            ("GET", "/jobs", self._jobs),
-            ("GET", _STATES, self._states),
-            ("GET", f"{_STATES}/{_NAME}", self._scan),
-            ("POST", f"{_STATES}/{_NAME}", self._get_many),
-            ("GET", f"{_STATES}/{_NAME}/{_KEY}", self._get),
-            ("*", "/{rest:.*}", _no_such_route),
+    def answer(self, request: Request) -> tuple[int, dict[str, Any]]:
+        """The status of an answer, and its content."""
+        try:
+            self._check(request)
+            return 200, self._content(request)
+        except QueryError as refused:
+            return refused.status, refused.content()
+        except Exception as failure:
+            _log.exception("a query failed")
+            message = f"The query failed here: {type(failure).__name__}."
+            return 500, QueryError(500, "internal", message).content()
+
+    def _content(self, request: Request) -> dict[str, Any]:
+        parts = request.parts
+        if "" not in parts:
+            if parts == ["jobs"] and request.method == "GET":
+                return self._queries.jobs()
+            if len(parts) > 2 and (parts[0], parts[2]) == ("jobs", "state"):
+                answer = self._of_states.get((request.method, len(parts) - 3))
+                if answer is not None:
+                    self._check_job(parts[1])
+                    return answer(request, parts[3:])
+        raise QueryError(
+            *(404, "no_such_route"),
+            f"There is no {request.method} {'/' + '/'.join(parts)}. Keys that have a / in them are "
+            "sent with %2F in its place.",
         )
-        for method, path, answer in routes:
-            made.router.add_route(method, path, self._answering(answer))
-        return made
 
-    def _answering(self, answer: Answer) -> Handler:
-        async def handle(request: web.Request) -> web.StreamResponse:
-            try:
-                self._check(request)
-                return _json(200, await answer(request))
-            except QueryError as refused:
-                return _json(refused.status, refused.content())
-            except web.HTTPRequestEntityTooLarge:
-                message = f"The body is larger than {_LARGEST} bytes."
-                return _json(413, QueryError(413, "too_large", message).content())
-            except Exception as failure:
-                _log.exception("a query failed")
-                message = f"The query failed here: {type(failure).__name__}."
-                return _json(500, QueryError(500, "internal", message).content())
-
-        return handle
-
-    def _check(self, request: web.Request) -> None:
+    def _check(self, request: Request) -> None:
         if self._expected:
-            given = request.headers.get("Authorization", "").encode("utf-8", "surrogateescape")
+            given = request.headers.get("authorization", "").encode("latin-1")
             if not hmac.compare_digest(given, self._expected):
                 raise QueryError(401, "no_token", "A token is needed: Authorization: Bearer ...")
-        elif not is_loopback(_host(request)):
+        elif not _is_local(request.headers.get("host", "")):
             # a page in a browser that has its own name lead to this machine must not read state
             raise QueryError(403, "bad_host", "Queries go to 127.0.0.1 or localhost here.")
-        job = request.match_info.get("job")
+
+    def _check_job(self, job: str) -> None:
         status = self._queries.status()
-        if job is not None and job not in (status.name, status.job_id):
+        if job not in (status.name, status.job_id):
             message = f"The job here is {status.name!r} (id {status.job_id}), not {job!r}."
             raise QueryError(404, "no_such_job", message)
 
-    async def _jobs(self, request: web.Request) -> dict[str, Any]:
-        return self._queries.jobs()
-
-    async def _states(self, request: web.Request) -> dict[str, Any]:
+    def _states(self, request: Request, where: list[str]) -> dict[str, Any]:
         return self._queries.states()
 
-    async def _get(self, request: web.Request) -> dict[str, Any]:
-        where = request.match_info
-        key = from_text(where["key"])
-        if "entry" in request.query:
-            return self._queries.get(where["name"], key, from_text(request.query["entry"]))
-        return self._queries.get(where["name"], key)
+    def _get(self, request: Request, where: list[str]) -> dict[str, Any]:
+        key, given = from_text(where[1]), request.parameters
+        if "entry" in given:
+            return self._queries.get(where[0], key, from_text(given["entry"]))
+        return self._queries.get(where[0], key)
 
-    async def _get_many(self, request: web.Request) -> dict[str, Any]:
+    def _get_many(self, request: Request, where: list[str]) -> dict[str, Any]:
         try:
-            told = _decode(await request.read())
+            told = _decode(request.body)
         except msgspec.MsgspecError as failure:
             raise QueryError(400, "bad_json", f"The body is not JSON: {failure}.") from failure
         keys = told.get("keys") if isinstance(told, dict) else None
         if not isinstance(keys, list):
             raise QueryError(400, "bad_body", 'The body is not of the form {"keys": [...]}.')
-        return self._queries.get_many(request.match_info["name"], keys)
+        return self._queries.get_many(where[0], keys)
 
-    async def _scan(self, request: web.Request) -> dict[str, Any]:
-        given = request.query
+    def _scan(self, request: Request, where: list[str]) -> dict[str, Any]:
+        given = request.parameters
         unknown = sorted(set(given) - _RANGE)
         if unknown:
             known = ", ".join(sorted(_RANGE))
             raise QueryError(400, "bad_parameter", f"{unknown[0]!r} is none of {known}.")
         limit = given.get("limit", str(USUAL_ROWS))
-        if not limit.isdecimal():
+        if not (limit.isascii() and limit.isdecimal()):
             raise QueryError(400, "bad_limit", f"limit is {limit!r}; it is a whole number.")
         first, last = (from_text(given[n]) if n in given else None for n in ("from", "to"))
         return self._queries.scan(
-            *(request.match_info["name"], given.get("prefix"), first, last, int(limit)),
-            given.get("after"),
+            *(where[0], given.get("prefix"), first, last, int(limit)), given.get("after")
         )
 
 
-async def _no_such_route(request: web.Request) -> dict[str, Any]:
-    raise QueryError(
-        *(404, "no_such_route"),
-        f"There is no {request.method} {request.path}. Keys that have a / in them are sent with "
-        "%2F in its place.",
-    )
-
-
-def _host(request: web.Request) -> str:
-    given = str(request.host)
-    if given.startswith("["):
-        return given[1:].partition("]")[0]
-    return given.partition(":")[0]
-
-
-def _json(status: int, content: dict[str, Any]) -> web.Response:
-    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
-    return web.Response(
-        body=_encode(content), status=status, content_type="application/json", headers=headers
-    )
+@lru_cache(maxsize=64)
+def _is_local(host: str) -> bool:
+    if host.startswith("["):
+        return is_loopback(host[1:].partition("]")[0])
+    return is_loopback(host.partition(":")[0])

@@ -17,14 +17,15 @@ import lmdb
 import numpy as np
 
 from scurry.common.errors import StateError
-from scurry.common.keys import key_group, slot_of_group
+from scurry.common.keys import key_group, slot_of_group, thaw
 from scurry.common.windows import TimeWindow
 from scurry.engine.queryable.view import Moment, listed
 from scurry.engine.spark.script_classes import load_with_classes
 from scurry.functions.transforms import AggregateFunction
 from scurry.functions.window_aggregates import Aggregates
 from scurry.queryable.errors import QueryError
-from scurry.queryable.json_values import to_json
+from scurry.queryable.json_values import key_to_json, to_json
+from scurry.queryable.pane_keys import BY_SLICE, COLUMNS, PaneKeys
 from scurry.runtime.batch import MIN_WATERMARK
 from scurry.runtime.columnar.key_codes import KeyCodes, Keys, pack_keys
 from scurry.runtime.columnar.measures import Measures
@@ -36,7 +37,6 @@ from scurry.runtime.windowing.run_slices import SLICED_RUNS, RunSlices
 from scurry.runtime.windowing.slices import (
     SESSION_COLUMNS,
     SLICED_COLUMNS,
-    SLICED_ELEMENTS,
     SLICED_VALUES,
     ElementSlices,
     ValueSlices,
@@ -47,9 +47,6 @@ from scurry.state.feeds import QueryableState
 from scurry.state.stored_tables import Records
 from scurry.state.tables.table import MISSING, prefix_of
 
-#: Tables whose records have rows of many keys, and those that are sorted by slice, then by key.
-_COLUMNS = (SLICED_COLUMNS, SESSION_COLUMNS)
-_BY_SLICE = (SLICED_ELEMENTS, SLICED_VALUES, SLICED_RUNS)
 #: Records with many keys that are kept taken apart.
 _KEPT = 256
 #: A record taken apart: where each key's row is, the keys, and the columns.
@@ -70,6 +67,8 @@ class Panes:
         self._content = next(t for t, words in KINDS.items() if words == state.layout.kind)
         self._parted: OrderedDict[bytes, _Parted] = OrderedDict()
         self._function = self._load()
+        #: the keys of the micro-batch that was scanned last
+        self._scanned: tuple[tuple[int, int], PaneKeys] | None = None
 
     def _load(self) -> Any:
         if not self.state.program:
@@ -98,6 +97,23 @@ class Panes:
         panes = [pane for row in rows for pane in self._shown(row, watermark, moment.now)]
         return {"panes": panes} if panes else None
 
+    def between(
+        self, txn: lmdb.Transaction, moment: Moment, bounds: tuple[bytes, bytes, bytes]
+    ) -> Iterator[tuple[bytes, dict[str, Any]]]:
+        """Rows of keys with their windows in the order of the keys, each with its place; of
+        ``bounds`` see :meth:`PaneKeys.between`."""
+        for place, key in self._keys(txn, moment).between(*bounds):
+            found = self.of_key(txn, moment, key)
+            if found is not None:
+                yield place, {"key": key_to_json(thaw(key)), **found}
+
+    def _keys(self, txn: lmdb.Transaction, moment: Moment) -> PaneKeys:
+        seen = moment.batch, moment.now
+        if self._scanned is None or self._scanned[0] != seen:
+            number = self._numbers[f"{self.state.uid}\x1f{self._content}"]
+            self._scanned = seen, PaneKeys(txn, self._content, number)
+        return self._scanned[1]
+
     # --- the records of a key
 
     def _records(self, txn: lmdb.Transaction, table: str, key: Any) -> Records:
@@ -106,9 +122,9 @@ class Panes:
         ).to_bytes(2, "big")
         begin = self._numbers[table] + owner
         name, prefix = table.partition("\x1f")[2], prefix_of(key, self._groups)
-        if name in _COLUMNS:
+        if name in COLUMNS:
             return self._of_columns(txn, begin, key)
-        if name not in _BY_SLICE:
+        if name not in BY_SLICE:
             return {prefix + rest: record for rest, record in listed(txn, begin + prefix)}
         found: Records = {}
         for row in _slices(txn, begin):
@@ -151,7 +167,7 @@ class Panes:
     def _rows(self, slot: SlotWindows, key: Any) -> Iterator[WindowRow]:
         if self._content == SESSION_COLUMNS:
             yield from self._session_columns(slot)
-        elif self._content in (*_BY_SLICE, SLICED_COLUMNS):
+        elif self._content in (*BY_SLICE, SLICED_COLUMNS):
             yield from self._aligned(slot, key)
         else:
             yield from window_kind(self.state.uid, self._layout).rows(slot)
@@ -223,7 +239,7 @@ class Panes:
     def _contents(self, held: Any) -> dict[str, Any]:
         if self._layout.of("combines") == "list":
             return {"elements": [to_json(value) for value in held]}
-        if self._aggregates and self._content not in _COLUMNS:
+        if self._aggregates and self._content not in COLUMNS:
             held = self._function.get_result(held)
         return {"value": to_json(held)}
 

@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +63,10 @@ _ABSENT: Any = object()
 class _Seen:
     """One micro-batch, as one transaction sees it."""
 
-    def __init__(self, queries: Queries, reader: ViewReader, txn: lmdb.Transaction) -> None:
+    def __init__(
+        self, queries: Queries, status: ViewStatus, reader: ViewReader, txn: lmdb.Transaction
+    ) -> None:
+        self.status = status
         self.txn = txn
         self.moment: Moment = reader.moment(txn)
         self.known: Known = reader.known(txn, self.moment)
@@ -91,7 +94,7 @@ class _Seen:
             "state": state.name,
             "batch": self.moment.batch,
             "watermark": self.moment.watermarks.get(state.uid),
-            **self._queries.standing(),
+            **self._queries.standing(self.status),
         }
 
 
@@ -100,6 +103,7 @@ class Queries:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
+        self._status_file = str(directory / STATUS)
         self._stamp: Any = None
         self._status: ViewStatus | None = None
         self._reader: ViewReader | None = None
@@ -122,7 +126,7 @@ class Queries:
     def status(self) -> ViewStatus:
         """What the driver has written last."""
         try:
-            found = os.stat(self._directory / STATUS)
+            found = os.stat(self._status_file)
             stamp = found.st_mtime_ns, found.st_ino
             if self._status is None or stamp != self._stamp:
                 self._status, self._stamp = read_status(self._directory), stamp
@@ -131,9 +135,8 @@ class Queries:
             raise QueryError(503, "no_view", "The job has no state to show.") from failure
         return self._status
 
-    def standing(self) -> dict[str, Any]:
+    def standing(self, status: ViewStatus) -> dict[str, Any]:
         """Whether what is shown is kept up to date."""
-        status = self.status()
         lives = self.driver_lives
         if status.state == RUNNING and lives and not status.trouble:
             return {"stale": False}
@@ -151,7 +154,7 @@ class Queries:
             self._turn_to(status.current)
         assert self._reader is not None
         with self._reader.begin() as txn:
-            yield _Seen(self, self._reader, txn)
+            yield _Seen(self, status, self._reader, txn)
 
     def _turn_to(self, number: int) -> None:
         if self._reader is not None:
@@ -171,7 +174,7 @@ class Queries:
                 # what reads windows takes long to import, and most jobs have none to be queried
                 from scurry.queryable.panes import Panes
 
-                shape = Panes(state, seen.known.numbers, self.status().max_parallelism)
+                shape = Panes(state, seen.known.numbers, seen.status.max_parallelism)
             else:
                 shape = Shape(state, seen.known.numbers[state.tables[0]])
             self._shapes[name] = shape
@@ -182,7 +185,12 @@ class Queries:
     def jobs(self) -> dict[str, Any]:
         """The job whose states can be queried here."""
         status = self.status()
-        job = {"id": status.job_id, "name": status.name, "state": status.state, **self.standing()}
+        job = {
+            "id": status.job_id,
+            "name": status.name,
+            "state": status.state,
+            **self.standing(status),
+        }
         return {"jobs": [job]}
 
     def states(self) -> dict[str, Any]:
@@ -190,7 +198,7 @@ class Queries:
         with self._seen() as seen:
             return {
                 "batch": seen.moment.batch,
-                **self.standing(),
+                **self.standing(seen.status),
                 "states": [
                     {**_described(state), "watermark": seen.moment.watermarks.get(state.uid)}
                     for _, state in sorted(seen.known.states.items())
@@ -229,7 +237,7 @@ class Queries:
     def _found(
         self, seen: _Seen, shape: Shape | Panes, told: Any, entry: Any
     ) -> dict[str, Any] | None:
-        key, groups = engine_key(told), self.status().max_parallelism
+        key, groups = engine_key(told), seen.status.max_parallelism
         if not isinstance(shape, Shape):
             return shape.of_key(seen.txn, seen.moment, key)
         if entry is not _ABSENT:
@@ -245,7 +253,7 @@ class Queries:
         if shape.state.kind != "MapState":
             kind = shape.state.kind
             raise QueryError(400, "no_entries", f"A {kind} has no entries that could be asked for.")
-        address = prefix_of(key, self.status().max_parallelism) + form_of(engine_key(entry))
+        address = prefix_of(key, seen.status.max_parallelism) + form_of(engine_key(entry))
         record = seen.txn.get(shape.number + many_place(address))
         shown = None if record is None else shape.show([bytes(record)], seen.clock(shape))
         return None if shown is None else {"entry": entry, **_without_key(shown["entries"][0])}
@@ -267,29 +275,36 @@ class Queries:
         with self._seen() as seen:
             shape = self._shape(seen, name)
             about = seen.about(shape.state)
-            if not isinstance(shape, Shape):
-                raise QueryError(400, "no_scan", "Windows are asked for key by key.")
             start = begin if after is None else max(begin, _cursor(after) + b"\xff")
-            return {**about, **self._page(seen, shape, (start, end, within), limit)}
+            bounds = (start, end, within)
+            if isinstance(shape, Shape):
+                found = self._between(seen, shape, bounds)
+            else:
+                found = shape.between(seen.txn, seen.moment, bounds)
+            return {**about, **_page(found, limit)}
 
-    def _page(
-        self, seen: _Seen, shape: Shape, bounds: tuple[bytes, bytes, bytes], limit: int
-    ) -> dict[str, Any]:
+    def _between(
+        self, seen: _Seen, shape: Shape, bounds: tuple[bytes, bytes, bytes]
+    ) -> Iterator[tuple[bytes, dict[str, Any]]]:
+        """Rows of keys in order, each with its place."""
         start, end, within = bounds
-        clock, rows = seen.clock(shape), list[dict[str, Any]]()
+        clock = seen.clock(shape)
         records = listed(seen.txn, shape.number, start)
-        last = b""
         for place, same in groupby(records, lambda item: item[0][: length_of(item[0])]):
             if not place.startswith(within) or (end and place >= end):
-                break
-            if len(rows) == limit:
-                return {"rows": rows, "next": base64.urlsafe_b64encode(last).decode()}
+                return
             pieces = [record for _, record in same]
             shown = shape.show(pieces, clock)
             if shown is not None:
-                rows.append({"key": shape.key_of(pieces[0]), **shown})
-                last = place
-        return {"rows": rows, "next": None}
+                yield place, {"key": shape.key_of(pieces[0]), **shown}
+
+
+def _page(found: Iterator[tuple[bytes, dict[str, Any]]], limit: int) -> dict[str, Any]:
+    """So many rows, and where the next page begins if there are more."""
+    rows = list(islice(found, limit))
+    more = next(found, None) is not None
+    last = base64.urlsafe_b64encode(rows[-1][0]).decode() if more else None
+    return {"rows": [row for _, row in rows], "next": last}
 
 
 def engine_key(told: Any) -> Any:

@@ -18,7 +18,6 @@ import time
 from pathlib import Path
 
 import msgspec
-from aiohttp import web
 
 from scurry.engine.queryable.locks import ProcessLock, is_held
 from scurry.engine.queryable.server_process import (
@@ -29,6 +28,7 @@ from scurry.engine.queryable.server_process import (
     ServerOrder,
 )
 from scurry.queryable.app import Routes
+from scurry.queryable.http import Listener, listen
 from scurry.queryable.queries import Queries
 
 #: How often it is looked whether the driver lives.
@@ -53,31 +53,26 @@ async def _serve(order: ServerOrder) -> None:
     ending = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ending.set)
-    application = Routes(Queries(directory), order.token).application()
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
-    await runner.setup()
-    try:
-        note = await _listen(runner, order)
-        _say(directory, note)
-        if not note.error:
-            await _wait(directory, ending, order.linger / 1000)
-    finally:
-        await runner.cleanup()
+    listener, note = await _listen(Routes(Queries(directory), order.token), order)
+    _say(directory, note)
+    if listener is not None:
+        await _wait(directory, ending, order.linger / 1000, listener)
+        listener.close()
 
 
-async def _listen(runner: web.AppRunner, order: ServerOrder) -> ServerNote:
+async def _listen(routes: Routes, order: ServerOrder) -> tuple[Listener | None, ServerNote]:
     """Listen at the first port that is free."""
     failure = ""
     for port in range(order.first_port, order.last_port + 1):
         try:
-            await web.TCPSite(runner, order.host, port).start()
+            listener = await listen(routes.answer, order.host, port)
         except OSError as refused:
             failure = refused.strerror or str(refused)
             continue
-        host, bound = runner.addresses[0][:2]
+        host, bound = listener.address
         shown = f"[{host}]" if ":" in host else host
-        return ServerNote(os.getpid(), f"http://{shown}:{bound}", order.digest)
-    return ServerNote(os.getpid(), "", order.digest, failure)
+        return listener, ServerNote(os.getpid(), f"http://{shown}:{bound}", order.digest)
+    return None, ServerNote(os.getpid(), "", order.digest, failure)
 
 
 def _say(directory: Path, note: ServerNote) -> None:
@@ -93,7 +88,7 @@ def _say(directory: Path, note: ServerNote) -> None:
     os.dup2(nothing, 1)
 
 
-async def _wait(directory: Path, ending: asyncio.Event, linger: float) -> None:
+async def _wait(directory: Path, ending: asyncio.Event, linger: float, listener: Listener) -> None:
     """Return when the process is to end."""
     seen = time.monotonic()
     while not ending.is_set():
@@ -101,6 +96,7 @@ async def _wait(directory: Path, ending: asyncio.Event, linger: float) -> None:
             seen = time.monotonic()
         elif time.monotonic() - seen > linger and _removed(directory):
             return
+        listener.close_idle()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(ending.wait(), _LOOK_SECONDS)
 

@@ -8,8 +8,7 @@ QUERYABLE: Option[bool] = Option(
     "queryable-state.enable",
     "boolean",
     False,
-    "Whether queries about states that were made queryable are answered while the job runs; needs "
-    "`scurry[serve]`.",
+    "Whether queries about states that were made queryable are answered while the job runs.",
 )
 QUERY_PORTS: Option[str] = Option(
     "queryable-state.server.ports",

@@ -9,7 +9,7 @@ BY_BACKLOG: Option[bool] = Option(
     "boolean",
     False,
     "Whether a running job changes its parallelism by itself, by how many records wait in sources "
-    "that can tell (Kafka).",
+    "that can tell.",
 )
 LEAST: Option[int] = Option(
     "scurry.rescale.min-parallelism", "integer", 1, "The lowest parallelism it goes to.", least=1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import dataclass, field
 
 from scurry.common.addresses import is_loopback, ports_of
@@ -41,11 +40,6 @@ class QuerySettings:
                 f"{QUERY_HOST.key} is {host!r}, which other machines can reach. Set "
                 f"{QUERY_TOKEN.key} to a secret that queries send, or leave {QUERY_HOST.key} at "
                 "127.0.0.1."
-            )
-        if importlib.util.find_spec("aiohttp") is None:
-            raise ConfigurationError(
-                f"{QUERYABLE.key} is set, and the HTTP server that answers queries is not "
-                "installed. Install it: pip install 'scurry[serve]'."
             )
         ports = ports_of(QUERY_PORTS.key, QUERY_PORTS.read(configuration))
         linger, place = QUERY_LINGER.read(configuration), VIEW_DIRECTORY.read(configuration)
