@@ -23,7 +23,7 @@ import datetime as dt
 import enum
 import struct
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -321,6 +321,20 @@ def identity(key: Any) -> Any:
     return (_OTHER, form) if found is _NOT_PLAIN else found
 
 
+def key_of_form(form: bytes) -> Any:
+    """A key with that form, for people who look at keys: of those that are equal, the simplest one;
+    None if the form does not tell."""
+    if form[:1] == b"D":
+        micros = int(form[1:].partition(b".")[0])
+        return _EPOCH + micros * _MICROSECOND if micros in _MOMENTS else None
+    if form == b"nan":
+        return float("nan")
+    if form[:1] == b"t":
+        return tuple(map(key_of_form, _parts_of(form[1:])))
+    found = _read(form)
+    return None if found is _NOT_PLAIN else found
+
+
 def _read(form: bytes) -> Any:
     """The identity of the keys with that form, if all that is in it is of built-in classes."""
     reader = _READERS.get(form[:1])
@@ -333,16 +347,21 @@ def _read_moment(form: bytes) -> Any:
     return dt.datetime.fromisoformat(text[:end]) if text[end:] == "0" else _NOT_PLAIN
 
 
-def _read_parts(form: bytes) -> Any:
-    parts, at = [], 0
+def _parts_of(form: bytes) -> Iterator[bytes]:
+    at = 0
     while at < len(form):
         colon = form.index(b":", at)
-        end = colon + 1 + int(form[at:colon])
-        part = _read(form[colon + 1 : end])
+        at = colon + 1 + int(form[at:colon])
+        yield form[colon + 1 : at]
+
+
+def _read_parts(form: bytes) -> Any:
+    parts = []
+    for piece in _parts_of(form):
+        part = _read(piece)
         if part is _NOT_PLAIN:
             return _NOT_PLAIN
         parts.append(part)
-        at = end
     return tuple(parts)
 
 

@@ -22,6 +22,7 @@ from scurry.runtime.ingress import PartitionPlan, TaskPlan
 from scurry.runtime.report import OperatorReport
 from scurry.runtime.specs import JobSpec
 from scurry.state.inventory import OPERATOR_STATE, Inventory, StateType, described
+from scurry.state.table_forms import TableForm
 
 _log = logging.getLogger("scurry.engine")
 #: Milliseconds by which the clock may be set back before processing time goes back with it.
@@ -129,7 +130,9 @@ class BatchPlanner:
         self._sizes: dict[tuple[int, int], dict[str, tuple[int, int]]] = {}
         self._operators = OperatorStates()
         self._inventory: Inventory = {
-            uid: msgspec.structs.replace(record, states=dict(record.states), stages=[], types={})
+            uid: msgspec.structs.replace(
+                record, states=dict(record.states), stages=[], types={}, forms={}
+            )
             for uid, record in job.inventory.items()
         }
         if epoch is not None:
@@ -157,6 +160,7 @@ class BatchPlanner:
                 self._inventory[uid].add(stage, before.states)
             self._inventory[uid].sizes = dict(before.sizes)
             self._inventory[uid].types = dict(before.types)
+            self._inventory[uid].forms = dict(before.forms)
         self._finished = {uid for uid in epoch.finished if uid in known and not self._goes_on(uid)}
         for state in self._partitions.values():
             if state.source in epoch.finished and state.source not in self._finished:
@@ -300,6 +304,11 @@ class BatchPlanner:
                 uid, _, state = table.partition("\x1f")
                 if uid in self._inventory:
                     self._inventory[uid].types[state] = StateType(schema, version)
+            for table, form in report.get("forms", {}).items():
+                uid, _, state = table.partition("\x1f")
+                if uid in self._inventory:
+                    (name,) = described(state, "")
+                    self._inventory[uid].forms[name] = msgspec.convert(form, TableForm)
 
     def _take_sizes(self) -> None:
         """Put the sizes that slots have told together, by operator and state."""

@@ -213,6 +213,7 @@ class SlotHost:
         self._context.report.sizes = self.store.take_sizes()
         self._context.report.written = self.store.take_written()
         self._context.report.types = self.store.take_types()
+        self._context.report.forms = self.store.take_forms()
         yield report(self._context)
 
     def _begin(self, journal: Journal, tick: Tick) -> None:

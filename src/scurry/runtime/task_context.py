@@ -17,6 +17,7 @@ from scurry.runtime.checkpointed import OperatorStates
 from scurry.runtime.handover import COPYING, Handover
 from scurry.runtime.meters import TASK, Meter, Reading, TaskClock
 from scurry.runtime.metrics import MetricRegistry
+from scurry.state.table_forms import TableForm
 
 if TYPE_CHECKING:
     from scurry.state.slot_store import SlotStore
@@ -63,6 +64,8 @@ class TaskReport:
     written: dict[str, str] = field(default_factory=dict)
     #: what those of them hold that are states of functions
     types: dict[str, tuple[Any, int]] = field(default_factory=dict)
+    #: how those of them can be read that are tables of operators on relations
+    forms: dict[str, TableForm] = field(default_factory=dict)
     #: what the user should be told
     warnings: list[str] = field(default_factory=list)
     _warned: set[str] = field(default_factory=set)
@@ -118,6 +121,7 @@ class TaskReport:
             "readings": self.readings(),
             "written": self.written,
             "types": self.types,
+            "forms": self.forms,
             "sizes": sizes,
         }
 

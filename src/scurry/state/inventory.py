@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from scurry.state.layout import StateLayout
+from scurry.state.table_forms import TableForm
 
 OPERATOR_STATE, BROADCAST_STATE = "operator state", "broadcast state"
 #: Words for the tables that operators keep for themselves, by how their names begin.
@@ -26,7 +27,11 @@ _OWN_TABLES = {
     "#trigger:": "state of the trigger",
     "#assigner:": "state of the window assigner",
 }
+#: What the contents of windows are called.
+WINDOWS = "windows"
 _BROADCAST = "#broadcast\x1f"
+#: What stands in place of the beginnings of names of tables of operators on relations.
+_OF_RELATIONS = {"#columns": "values", "#rows": "rows", "#runs": "rows"}
 
 
 class StateType(msgspec.Struct, frozen=True):
@@ -58,6 +63,8 @@ class OperatorRecord(msgspec.Struct):
     sizes: dict[str, tuple[int, int]] = {}
     #: what its states hold, as far as that is known
     types: dict[str, StateType] = {}
+    #: how those of its states can be read that are tables of an operator on relations
+    forms: dict[str, TableForm] = {}
 
     def add(self, stage: int, states: Mapping[str, str]) -> None:
         """Note that states of this operator have been written to, in slots of ``stage``."""
@@ -69,7 +76,7 @@ class OperatorRecord(msgspec.Struct):
         """Note that the states in ``stages`` were dropped."""
         self.stages = [stage for stage in self.stages if stage not in stages]
         if not self.stages:
-            self.states, self.sizes, self.types = {}, {}, {}
+            self.states, self.sizes, self.types, self.forms = {}, {}, {}, {}
 
 
 #: By uid.
@@ -85,10 +92,13 @@ def described(table: str, kind: str) -> dict[str, str]:
     """The state behind the table ``table`` of an operator, in words: name and kind."""
     if table.startswith(_BROADCAST):
         return {table.removeprefix(_BROADCAST): BROADCAST_STATE}
+    for beginning, words in _OF_RELATIONS.items():
+        if table.startswith(beginning):
+            return {f"{words} {table.removeprefix(beginning).strip()}".strip(): ""}
     for beginning, words in _OWN_TABLES.items():
         if table.startswith(beginning):
             return {words: ""}
-    return {"windows": ""} if table.startswith("#") else {table: kind or "state"}
+    return {WINDOWS: ""} if table.startswith("#") else {table: kind or "state"}
 
 
 def in_words(record: OperatorRecord) -> str:

@@ -90,6 +90,12 @@ def stored_key(key: bytes) -> bytes:
     return key[: LONGEST - 40] + b"\xff#" + hashlib.blake2b(key, digest_size=32).digest()
 
 
+def is_whole(key: bytes) -> bool:
+    """Whether a key of a store is what was asked to be stored, and not a digest of it."""
+    cut = LONGEST - 40
+    return len(key) != cut + 34 or key[cut : cut + 2] != b"\xff#"
+
+
 class RecordReader(Protocol):
     """What tables need of the store below them."""
 

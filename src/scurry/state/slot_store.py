@@ -45,6 +45,7 @@ from scurry.state.journal import (
 from scurry.state.local.store import Commit, Size, Store
 from scurry.state.runs.key_rows import Order
 from scurry.state.slot_records import SlotRecords
+from scurry.state.table_forms import TableForm
 from scurry.state.tables.table import CACHE_ENTRIES, StateTable
 from scurry.state.tables.ttl import Sweeper
 
@@ -133,6 +134,8 @@ class SlotStore:
         #: journal's head; None if slots begin without state
         self.initial: Callable[[Journal], Head] | None = None
         self.schemas = SchemaTable(local)
+        #: by table: how it can be read without its operator, which says so
+        self.forms: dict[str, TableForm] = {}
         self.sweepers: dict[str, Sweeper] = {}
         #: what queries are answered from is fed by this; None if nobody may query
         self.feed: SlotFeed | None = None
@@ -310,6 +313,11 @@ class SlotStore:
         others came before it."""
         found = ((name, self.schemas.type_of(name)) for name in sorted(self._written))
         return {name: known for name, known in found if known is not None}
+
+    def take_forms(self) -> dict[str, TableForm]:
+        """How those of these tables can be read whose operators say it."""
+        found = ((name, self.forms.get(name)) for name in sorted(self._written))
+        return {name: form for name, form in found if form is not None}
 
     def take_sizes(self) -> dict[str, tuple[int, int]] | None:
         """Records and bytes of each table, None if they are as they were at the last call."""

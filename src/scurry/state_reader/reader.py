@@ -12,7 +12,7 @@ from scurry.checkpoint.at_rest import CheckpointAtRest, at_rest, located
 from scurry.common.errors import StateError
 from scurry.engine.spark.session import obtain_session
 from scurry.engine.spark.stored_journals import stored_journals
-from scurry.state.inventory import BROADCAST_STATE, OperatorRecord
+from scurry.state.inventory import BROADCAST_STATE, WINDOWS, OperatorRecord
 from scurry.state.operator_state import Encoded
 from scurry.state.rescaling import Place
 from scurry.state_reader import contents
@@ -74,17 +74,38 @@ class SavepointReader:
 
     def read(self, uid: str, name: str) -> pa.Table:
         """The state ``name`` of the operator ``uid``: a row for each key, in an order that depends
-        on the keys alone. Of a broadcast state, a row for each of its entries."""
+        on the keys alone. Of a broadcast state, a row for each of its entries; of an operator of
+        SQL, one of its tables."""
         record = self._operator(uid)
         journals = self._journals_of(record)
+        if name in record.forms:
+            return self._relation(record, uid, name)
         if record.states.get(name) == BROADCAST_STATE:
             return contents.read_broadcast(journals, uid, name, self._fallback)
         found = contents.read_state(journals, uid, name, self._fallback)
         if found is None:
             broadcast = [each for each, kind in record.states.items() if kind == BROADCAST_STATE]
-            known = [*contents.states_of(journals, uid), *broadcast]
+            known = [*contents.states_of(journals, uid), *broadcast, *record.forms]
             raise StateError(no_such_state(record, uid, name, known))
         return found
+
+    def comparable(self, uid: str, name: str) -> pa.Table:
+        """The state as two columns, keys and what they have, for :func:`diff`."""
+        found, record = self.read(uid, name), self._operator(uid)
+        if name not in record.forms:
+            return found
+        from scurry.state_reader.relations import comparable
+
+        return comparable(found, record.forms[name])
+
+    def _relation(self, record: OperatorRecord, uid: str, name: str) -> pa.Table:
+        # what reads these takes long to import, and most jobs have none
+        from scurry.state_reader.relations import read_relation
+
+        assert self._found is not None
+        journals = [each for _, each in sorted(self._journals_of(record).items())]
+        form, groups = record.forms[name], self._found.max_parallelism
+        return read_relation(journals, uid, form, groups, self._fallback)
 
     def read_list_state(self, uid: str, name: str) -> pa.Table:
         """The operator state ``name`` of the operator ``uid``, which belongs to no key: a row for
@@ -120,6 +141,8 @@ class SavepointReader:
         """The windows of the operator ``uid`` that hold something: key, window (start and end in
         milliseconds since 1970), and the elements, or the value they were combined into."""
         record = self._operator(uid)
+        if WINDOWS in record.forms:
+            return self._relation(record, uid, WINDOWS)
         journals = self._journals_of(record)
         assert self._found is not None
         groups = self._found.max_parallelism
@@ -131,10 +154,11 @@ class SavepointReader:
         rows = []
         for uid, record in ({} if found is None else found.epoch.inventory).items():
             known = contents.states_of(self._journals_of(record), uid) if record.states else {}
-            for name, kind in record.states.items():
-                size = record.sizes.get(name, (None, None))
+            for name in record.states:
                 typed = contents.type_in_words(known[name]) if name in known else None
-                rows.append((uid, record.name, name, kind, typed, *size))
+                rows.append(
+                    (uid, record.name, name, _kind(record, name), typed, *_size(record, name))
+                )
         return _listed(rows)
 
     def _operator(self, uid: str) -> OperatorRecord:
@@ -155,6 +179,16 @@ class SavepointReader:
         return {
             place: journal for stage in wanted for place, journal in self._journals[stage].items()
         }
+
+
+def _kind(record: OperatorRecord, name: str) -> str:
+    """What kind of state it is; of an operator of SQL, a table."""
+    return record.states[name] or ("Table" if name in record.forms else "")
+
+
+def _size(record: OperatorRecord, name: str) -> tuple[int | None, int | None]:
+    """Its records and bytes, as far as they are known."""
+    return record.sizes.get(name, (None, None))
 
 
 def _listed(rows: list[tuple[Any, ...]]) -> pa.Table:
@@ -217,10 +251,11 @@ def diff(
     """What became of the state ``name`` of the operator ``uid`` from the savepoint or checkpoint
     ``one`` to ``other``: a row for each key that was ``added``, ``removed`` or ``changed``, with
     what it had before and has after."""
-    before, after = (
-        read(each, uid, name, session=session, fallback=fallback) for each in (one, other)
-    )
-    return difference(before, after)
+    found = []
+    for location in (one, other):
+        with SavepointReader(location, session, fallback) as reader:
+            found.append(reader.comparable(uid, name))
+    return difference(*found)
 
 
 def list_states(location: str, *, types: bool = False, session: Any = None) -> pa.Table:
@@ -239,9 +274,9 @@ def list_states(location: str, *, types: bool = False, session: Any = None) -> p
     inventory = {} if last < 0 else directory.epoch_of(generation, last).inventory
     return _listed(
         [
-            (uid, record.name, name, kind, None, *record.sizes.get(name, (None, None)))
+            (uid, record.name, name, _kind(record, name), None, *_size(record, name))
             for uid, record in inventory.items()
-            for name, kind in record.states.items()
+            for name in record.states
         ]
     )
 

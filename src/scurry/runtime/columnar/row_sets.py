@@ -222,7 +222,7 @@ class RowSets:
         counts: list[int] = []
         pages: list[list[Page]] = []
         for prefix, first in zip(prefixes, firsts, strict=True):
-            count, page = (0, {}) if first is None else _unpacked(first)
+            count, page = (0, {}) if first is None else unpacked_page(first)
             more.extend(prefix + number.to_bytes(4, "big") for number in range(1, count))
             counts.append(count)
             pages.append([page] if count else [])
@@ -230,7 +230,7 @@ class RowSets:
         for key, count, mine, prefix in zip(keys, counts, pages, prefixes, strict=True):
             for number in range(1, count):
                 record = next(rest)
-                mine.append({} if record is None else _unpacked(record, number)[1])
+                mine.append({} if record is None else unpacked_page(record, number)[1])
             self._sets[key] = RowSet(key, self, mine, prefix)
 
     def now(self) -> int:
@@ -288,8 +288,8 @@ def _united(pages: Iterable[Page]) -> Page:
     return made
 
 
-def _unpacked(record: bytes, number: int = 0) -> tuple[int, Page]:
-    """How many pages there are, and the rows of page ``number``."""
+def unpacked_page(record: bytes, number: int = 0) -> tuple[int, Page]:
+    """How many pages there are, and the rows of page ``number``, which ``record`` is."""
     if record[0] == STAMPED:
         body = memoryview(record)[9:]
     elif record[0] == _VERSION:

@@ -55,7 +55,7 @@ class RowOfKeyOperator(KeyedRelationalOperator):
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
-        self._state = self.values_of_keys({"time": np.int64, "row": object})
+        self._state = self.values_of_keys({"time": np.int64, "row": object}, rows=self.inputs[0])
 
 
 def times_of(columns: pa.RecordBatch, index: int) -> Longs:

@@ -65,7 +65,9 @@ class EarliestRowOperator(WaitingOperator):
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
-        self._state = self.values_of_keys({"time": np.int64, "sent": np.bool_, "row": object})
+        self._state = self.values_of_keys(
+            {"time": np.int64, "sent": np.bool_, "row": object}, rows=self.inputs[0]
+        )
 
     def process(self, batch: Batch, port: int = 0) -> None:
         if not batch.size:

@@ -33,7 +33,7 @@ from scurry.runtime.relational.aggregates.choose import accumulator_of
 from scurry.runtime.relational.aggregates.counted_values import Distinct, ExtremeOfCounted
 from scurry.runtime.relational.aggregates.seen_values import SeenValues
 from scurry.runtime.relational.aggregates.segments import Mask, Segments, stable_order
-from scurry.runtime.relational.keyed import KeyedRelationalOperator
+from scurry.runtime.relational.keyed import KeyedRelationalOperator, titles_of
 from scurry.runtime.relational.relation import (
     DELETE,
     INSERT,
@@ -87,14 +87,14 @@ class GroupAggregateOperator(KeyedRelationalOperator):
         schema = self.inputs[0]
         self._accumulators: list[Accumulator] = [
             accumulator_of(
-                call, schema, self._retracting, number, self.rows_of_keys, self._seen_values
+                call, schema, self._retracting, number, self.counted_values, self._seen_values
             )
             for number, call in enumerate(self._calls)
         ]
         fields: dict[str, Any] = {_ROWS: np.int64} if self._retracting else {}
         for number, one in enumerate(self._accumulators):
             fields.update({f"{number}.{name}": kind for name, kind in one.fields.items()})
-        self._state = self.values_of_keys(fields)
+        self._state = self.values_of_keys(fields, titles=titles_of(self._calls, fields, schema))
         for call in self._calls:
             if not call.built_in:
                 self.start_user_function(call.function)
@@ -106,6 +106,7 @@ class GroupAggregateOperator(KeyedRelationalOperator):
         kept = self.retention_ms
 
         def opened(schema: pa.Schema) -> RowTable:
+            self.describe(name, schema, numbers=["number", "written"] if kept else [])
             made = partial(RowTable, name, store, schema, (), kept > 0, kept, self._now)
             return store.part(name, made)
 

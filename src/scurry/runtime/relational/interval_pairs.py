@@ -61,6 +61,9 @@ class IntervalPairsOperator(JoinOperator):
         kind, lower, upper = arguments[:3]
         return {"join": str(kind), "lower bound": str(lower), "upper bound": str(upper)}
 
+    def numbers_of_rows(self) -> list[str]:
+        return ["partners", "until"]
+
     def begin(self, watermark: int) -> None:
         super().begin(watermark)
         self._clock = watermark

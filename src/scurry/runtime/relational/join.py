@@ -80,6 +80,8 @@ class JoinOperator(KeyedRelationalOperator):
         store = store_of(context)
         compared = ((), ()) if self._sure else self.keys
         names = [f"{self.spec.uid}\x1f{TABLES_OF_ROWS} {side}" for side in _SIDES]
+        for name, columns in zip(names, self.inputs, strict=True):
+            self.describe(name, columns, numbers=self.numbers_of_rows())
         sides = zip(names, self.inputs, compared, self._retentions, strict=True)
         self._tables = [
             store.part(
@@ -88,6 +90,10 @@ class JoinOperator(KeyedRelationalOperator):
             )
             for name, columns, keys, kept in sides
         ]
+
+    def numbers_of_rows(self) -> list[str]:
+        """What the two numbers beside each row are; none if rows have no numbers."""
+        return ["partners", "written"] if self._numbered else []
 
     def begin(self, watermark: int) -> None:
         for table in self._tables:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
 
+from scurry.functions.aggregate_calls import AggregateCall
 from scurry.runtime.columnar.batch_keys import picked_columns
 from scurry.runtime.columnar.keyed_columns import KeyedColumns
 from scurry.runtime.columnar.row_sets import RowSets
@@ -14,6 +17,7 @@ from scurry.runtime.keyed_state import store_of
 from scurry.runtime.relational.relation import EvaluatingOperator
 from scurry.runtime.specs import OperatorSpec
 from scurry.state.layout import Parameter, StateLayout
+from scurry.state.table_forms import StoredCall, TableForm, packed_schema
 
 #: How the names of their tables begin; all of them are dealt out by key group.
 VALUES_OF_KEYS, ROWS_OF_KEYS = "#columns", "#rows"
@@ -50,17 +54,49 @@ class KeyedRelationalOperator(EvaluatingOperator):
         """What else the stored format depends on, given the arguments after the common ones."""
         return {}
 
-    def values_of_keys(self, fields: Mapping[str, Any], name: str = "") -> KeyedColumns:
-        """A table of typed values for each key."""
+    def values_of_keys(
+        self,
+        fields: Mapping[str, Any],
+        name: str = "",
+        titles: Mapping[str, str] | None = None,
+        rows: pa.Schema | None = None,
+    ) -> KeyedColumns:
+        """A table of typed values for each key. Whoever reads it without this operator sees the
+        fields under ``titles``, and in the field ``row`` rows of ``rows``."""
         store, full = store_of(self.context), f"{self.spec.uid}\x1f{VALUES_OF_KEYS}{name}"
+        shown = titles or {}
+        values = [(shown.get(n, n), np.dtype(kind).str) for n, kind in fields.items()]
+        self.describe(full, rows, values=values)
         return store.part(
             full, lambda: KeyedColumns(full, store, fields, self.retention_ms, self._now)
         )
 
-    def rows_of_keys(self, name: str = "") -> RowSets:
-        """A table of rows for each key."""
+    def rows_of_keys(
+        self, name: str = "", rows: pa.Schema | None = None, skipped: int = 0, *numbers: str
+    ) -> RowSets:
+        """A table of rows for each key. Whoever reads it without this operator finds rows of
+        ``rows`` behind so many bytes, each with ``numbers``; without ``rows`` it cannot be read."""
         store, full = store_of(self.context), f"{self.spec.uid}\x1f{ROWS_OF_KEYS}{name}"
+        if rows is not None:
+            self.describe(full, rows, skipped=skipped, numbers=list(numbers))
         return store.part(full, lambda: RowSets(full, store, self.retention_ms, self._now))
+
+    def counted_values(self, name: str, kinds: Sequence[pa.DataType]) -> RowSets:
+        """A table of values of these types for each key, with how often each is there."""
+        rows = pa.schema([(f"value{at or ''}", kind) for at, kind in enumerate(kinds)])
+        return self.rows_of_keys(name, rows, 0, "count")
+
+    def describe(
+        self, table: str, rows: pa.Schema | None, windows: bool = False, **form: Any
+    ) -> None:
+        """Say how a table can be read without this operator. Rows of an input have the columns of
+        their keys in them, unless they are combined by window."""
+        schema, keys = self.inputs[0], ""
+        if windows or not any(rows is one for one in self.inputs):
+            keys = packed_schema(pa.schema([schema.field(at) for at in self.keys[0]]))
+        packed = "" if rows is None else packed_schema(rows)
+        name = table.partition("\x1f")[2]
+        store_of(self.context).forms[table] = TableForm(name, keys, packed, **form)
 
     def _now(self) -> int:
         return self.context.now
@@ -72,3 +108,27 @@ def _words(keys: tuple[tuple[int, ...], ...]) -> str:
 
 def _schema(inputs: tuple[pa.Schema, ...]) -> str:
     return " | ".join(", ".join(str(kind) for kind in one.types) for one in inputs)
+
+
+def title_in(call: AggregateCall, schema: pa.Schema) -> str:
+    """What to call an aggregate of rows of ``schema``."""
+    return re.sub(r"\$(\d+)", lambda found: schema.field(int(found[1])).name, call.title)
+
+
+def titles_of(
+    calls: Sequence[AggregateCall], fields: Iterable[str], schema: pa.Schema
+) -> dict[str, str]:
+    """What to call the columns of accumulators, which are called ``number.part``."""
+    titles = {}
+    for name in fields:
+        number, dot, part = name.partition(".")
+        if dot:
+            titles[name] = f"{title_in(calls[int(number)], schema)}.{part}"
+    return titles
+
+
+def stored_calls(calls: Sequence[AggregateCall], schema: pa.Schema) -> dict[str, Any]:
+    """Aggregates whose parts a table holds, for its form."""
+    results = pa.schema([(title_in(call, schema), call.type) for call in calls])
+    stored = [StoredCall(call.function, list(call.arguments), call.filter) for call in calls]
+    return {"calls": stored, "results": packed_schema(results)}

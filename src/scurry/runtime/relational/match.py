@@ -67,7 +67,7 @@ class MatchOperator(WaitingOperator):
         super().open(context)
         if self._time is None:
             self.timers = timer_queue(store_of(context), self.spec.uid, PROCESSING)
-        self._waiting = self.rows_of_keys("waiting")
+        self._waiting = self.rows_of_keys("waiting", self.inputs[0], 8, "time", "number")
         self._held = self.values_of_keys({"matches": object}, "matches")
         self._rows = MatchRows(self, self._codec)
         self._conditions = Conditions(self._rows, self, self.inputs[0])

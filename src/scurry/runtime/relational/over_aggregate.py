@@ -24,6 +24,7 @@ from scurry.runtime.columnar.row_sets import RowSet
 from scurry.runtime.relational.aggregates.choose import accumulator_of
 from scurry.runtime.relational.aggregates.scratch import aggregate_rows
 from scurry.runtime.relational.aggregates.segments import Segments, stable_order
+from scurry.runtime.relational.keyed import titles_of
 from scurry.runtime.relational.waiting import (
     NUMBER,
     TIME,
@@ -72,10 +73,11 @@ class OverAggregateOperator(WaitingOperator):
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
-        self._waiting = self.rows_of_keys("waiting")
-        self._history = self.rows_of_keys("history")
+        numbers = "time", "number"
+        self._waiting = self.rows_of_keys("waiting", self.inputs[0], 8, *numbers)
+        self._history = self.rows_of_keys("history", self.inputs[0], 8, *numbers)
         self._accumulators = [
-            accumulator_of(call, self.inputs[0], False, number, self.rows_of_keys)
+            accumulator_of(call, self.inputs[0], False, number, self.counted_values)
             for number, call in enumerate(self._calls)
         ]
         fields = {
@@ -83,7 +85,8 @@ class OverAggregateOperator(WaitingOperator):
             for number, one in enumerate(self._accumulators)
             for name, kind in one.fields.items()
         }
-        self._state = self.values_of_keys(fields)
+        titles = titles_of(self._calls, fields, self.inputs[0])
+        self._state = self.values_of_keys(fields, titles=titles)
 
     def process(self, batch: Batch, port: int = 0) -> None:
         columns = self.columns_of(batch)

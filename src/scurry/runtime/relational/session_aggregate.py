@@ -70,7 +70,7 @@ class SessionAggregateOperator(TimedOperator):
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
-        self._sets = self.rows_of_keys()
+        self._sets = self.rows_of_keys("", self.inputs[0], 8, "time", "number")
         #: by key: the times of its rows in order, and the greatest number of a row so far
         self._times: dict[Any, list[int]] = {}
         self._numbers: dict[Any, int] = {}

@@ -65,6 +65,8 @@ class SessionPartialsOperator(KeyedRelationalOperator):
     def open(self, context: TaskContext) -> None:
         super().open(context)
         store, name = store_of(context), f"{self.spec.uid}\x1f{SESSION_COLUMNS}"
+        form = self._partials.form
+        self.describe(name, self.inputs[0], windows=True, gap=self._gap, **form)
         self._sessions = store.part(name, lambda: SessionColumns(name, store, self._gap, 0))
         self._steps = SessionSteps(self._sessions, self._gap)
 

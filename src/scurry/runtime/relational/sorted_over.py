@@ -80,7 +80,7 @@ class SortedOverOperator(KeyedRelationalOperator):
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
-        self._sets = self.rows_of_keys()
+        self._sets = self.rows_of_keys("", self.inputs[0], 8, "number")
 
     def process(self, batch: Batch, port: int = 0) -> None:
         columns = self.columns_of(batch)

@@ -60,6 +60,9 @@ class TemporalJoinOperator(JoinOperator):
     def layout_parameters(cls, *arguments: Any) -> dict[str, str]:
         return {}
 
+    def numbers_of_rows(self) -> list[str]:
+        return ["deletion", "written"]
+
     def begin(self, watermark: int) -> None:
         super().begin(watermark)
         self._reached = watermark

@@ -38,7 +38,7 @@ class TemporalSortOperator(WaitingOperator):
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
-        self._waiting = self.rows_of_keys("waiting")
+        self._waiting = self.rows_of_keys("waiting", self.inputs[0], 8, "time", "number")
 
     def process(self, batch: Batch, port: int = 0) -> None:
         self.take_in(batch, self.columns_of(batch), self._waiting, self._rows, self._time)

@@ -69,7 +69,11 @@ class TimeIntervalJoinOperator(TimedOperator):
     def open(self, context: TaskContext) -> None:
         super().open(context)
         self._nulls = [null_row(codec) for codec in self._codecs]
-        self._sets = self.rows_of_keys("left"), self.rows_of_keys("right")
+        numbers = "time", "number", "met"
+        self._sets = (
+            self.rows_of_keys("left", self.inputs[0], 8, *numbers),
+            self.rows_of_keys("right", self.inputs[1], 8, *numbers),
+        )
 
     def process_ports(self, batch: Batch, ports: Longs) -> None:
         rows: list[bytes] = [b""] * batch.size

@@ -26,7 +26,7 @@ from scurry.runtime.task_context import TaskContext
 from scurry.runtime.windowing.slices import SLICED_COLUMNS
 from scurry.runtime.windowing.vectorised.column_slices import ColumnSlices, Part
 
-_START = "max:start"
+START = "max:start"
 
 
 class WindowAggregateOperator(KeyedRelationalOperator):
@@ -65,6 +65,7 @@ class WindowAggregateOperator(KeyedRelationalOperator):
     def open(self, context: TaskContext) -> None:
         super().open(context)
         store, name = store_of(context), f"{self.spec.uid}\x1f{SLICED_COLUMNS}"
+        self.describe(name, self.inputs[0], windows=True, **self._partials.form)
         self._slices = store.part(name, lambda: ColumnSlices(name, store))
         #: the ends of windows that hold something
         self._open: set[int] = set()
@@ -102,7 +103,7 @@ class WindowAggregateOperator(KeyedRelationalOperator):
         return np.full(batch.size, self._reached, dtype=np.int64) if batch.wm is None else batch.wm
 
     def _add(self, codes: Longs, starts: Longs, ends: Longs, partials: Columns) -> None:
-        made = {**partials, _START: starts}
+        made = {**partials, START: starts}
         (windows, keys), inverse = groups_of(ends, codes)
         combined = combine(made, inverse, len(keys))
         begins = np.flatnonzero(np.append(True, windows[1:] != windows[:-1]))
@@ -148,7 +149,7 @@ class WindowAggregateOperator(KeyedRelationalOperator):
         order = np.lexsort((*self._slices.keys.ranks(codes), ends))
         codes, ends, held = codes[order], ends[order], take(held, order)
         made = [*self._key_columns(codes), *self._results(held, len(codes))]
-        made += self._window_columns(held[_START], ends, len(made))
+        made += self._window_columns(held[START], ends, len(made))
         columns = pa.RecordBatch.from_arrays(made, schema=self.columns)
         whole = np.minimum(ends - 1, MAX_WATERMARK)
         self.emit(

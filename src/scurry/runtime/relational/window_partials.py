@@ -29,10 +29,12 @@ from scurry.runtime.kinds import Kinds
 from scurry.runtime.relational.aggregates.accumulators import Avg, Sum, Sum0
 from scurry.runtime.relational.aggregates.numbers import column_of, numbers, numeric
 from scurry.runtime.relational.aggregates.scratch import aggregate_rows
+from scurry.runtime.relational.keyed import stored_calls
 from scurry.runtime.relational.relation import signs_of, true_places
 
 _SUMS = {"SUM": Sum, "SUM0": Sum0, "$SUM0": Sum0, "AVG": Avg}
-_ROWS = "rows:"
+#: the partial that is the rows themselves
+ROWS = "rows:"
 #: what stands before a row that is kept, where rows can be taken back
 _COMES, _GOES = b"\x01", b"\x00"
 #: how many rows there are, less those taken back
@@ -57,6 +59,12 @@ class WindowPartials:
         self._combinable = combinable(calls, retracting)
         self._codec = RowCodec(schema)
 
+    @property
+    def form(self) -> dict[str, Any]:
+        """What is to be said of a table of these partials, see :class:`TableForm`."""
+        calls = stored_calls(self._calls, self._schema) if self._combinable else {}
+        return {"retracting": self._retracting, **calls}
+
     def of(self, columns: pa.RecordBatch, kinds: Kinds | None = None) -> Columns:
         """A partial for each row; ``kinds`` says which of them are taken back."""
         made: Columns = {}
@@ -70,7 +78,7 @@ class WindowPartials:
             if signs is not None:
                 marks = [_COMES if sign > 0 else _GOES for sign in signs.tolist()]
                 rows = [mark + row for mark, row in zip(marks, rows, strict=True)]
-            made[_ROWS] = objects([len(row).to_bytes(4, "big") + row for row in rows])
+            made[ROWS] = objects([len(row).to_bytes(4, "big") + row for row in rows])
             return made
         for number, call in enumerate(self._calls):
             made.update(_partials(number, call, columns, signs))
@@ -84,7 +92,7 @@ class WindowPartials:
     def results(self, columns: Columns, groups: int) -> list[pa.Array]:
         """The results of combined partials, a column for each call."""
         if not self._combinable:
-            return self._of_rows(columns[_ROWS].tolist())
+            return self._of_rows(columns[ROWS].tolist())
         return [
             _result(number, call, self._schema, columns, groups)
             for number, call in enumerate(self._calls)
@@ -101,6 +109,19 @@ class WindowPartials:
             rows = [row[1:] for row in rows]
         table = pa.RecordBatch.from_arrays(self._codec.decode(rows), schema=self._schema)
         return aggregate_rows(self._calls, table, np.array(starts, dtype=np.int64), signs)
+
+
+def rows_of(held: bytes, retracting: bool) -> list[bytes]:
+    """The rows that are kept for a window, less those that were taken back."""
+    rows: list[bytes] = []
+    for row in _split(held):
+        if not retracting:
+            rows.append(row)
+        elif row[:1] == _COMES:
+            rows.append(row[1:])
+        elif row[1:] in rows:
+            rows.remove(row[1:])
+    return rows
 
 
 def _split(held: bytes) -> list[bytes]:

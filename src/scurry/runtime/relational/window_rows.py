@@ -78,7 +78,7 @@ class WindowRankOperator(WindowRowsOperator):
 
     def open(self, context: TaskContext) -> None:
         super().open(context)
-        self._waiting = self.rows_of_keys("waiting")
+        self._waiting = self.rows_of_keys("waiting", self.inputs[0], 8, "time", "number")
 
     def process(self, batch: Batch, port: int = 0) -> None:
         passed = self.passed(batch)

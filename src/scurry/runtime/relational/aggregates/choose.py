@@ -108,7 +108,7 @@ def accumulator_of(
         return _of_all(inner, kinds, retracting, number, rows)
     every = _of_all(inner, kinds, retracting, number, rows)
     opened = None if seen is None else partial(seen, number, call)
-    return Distinct(call, kinds, every, rows(f"distinct{number}"), retracting, opened)
+    return Distinct(call, kinds, every, rows(f"distinct{number}", kinds), retracting, opened)
 
 
 def _of_all(
@@ -119,7 +119,7 @@ def _of_all(
         return UserAggregate(call, kinds)
     if name in ("MIN", "MAX"):
         if retracting:
-            return ExtremeOfCounted(call, kinds, rows(f"values{number}"))
+            return ExtremeOfCounted(call, kinds, rows(f"values{number}", kinds))
         return (Extreme if numeric(kinds[0]) else ExtremeOfObjects)(call, kinds)
     if name in ("FIRST_VALUE", "LAST_VALUE"):
         return (EdgeOfList if retracting else Edge)(call, kinds)

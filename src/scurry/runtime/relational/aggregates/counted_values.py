@@ -28,8 +28,8 @@ class Rows(Protocol):
         """The rows of each of ``keys``."""
 
 
-#: Opens the table of rows of a name.
-OpenRows = Callable[[str], Rows]
+#: Opens the table of a name for values of some types.
+OpenRows = Callable[[str, list[pa.DataType]], Rows]
 
 
 class CountedValues:

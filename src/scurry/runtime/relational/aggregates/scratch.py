@@ -60,7 +60,7 @@ def running_results(
     rows = Segments(
         columns, np.arange(columns.num_rows), starts, np.arange(count), signs, list(range(count))
     )
-    one = accumulator_of(call, columns.schema, signs is not None, 0, lambda name: ScratchRows())
+    one = accumulator_of(call, columns.schema, signs is not None, 0, lambda *_: ScratchRows())
     held = {name: _zeros(kind, count) for name, kind in one.fields.items()}
     return one.scan(rows, rows.counted(call, one.takes_nulls), held).after
 
