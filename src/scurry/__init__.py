@@ -8,3 +8,5 @@ environment and the streams, ``scurry.common`` the types, time and configuration
 from __future__ import annotations
 
 __version__ = "0.1.0"
+#: The first version of PySpark that jobs can run on, and the one that follows the last.
+PYSPARK_FROM, PYSPARK_BEFORE = "4.3", "4.4"

@@ -74,7 +74,7 @@ def located(location: str) -> JobDirectory:
     advice = "Copy it to a directory of your own if you trust whoever made it."
     if isinstance(directory.root, Path):
         check_owner(directory.root.resolve(), advice)
-    check_writer(directory.root, directory.manifest.writer)
+    check_writer(directory.root, directory.manifest)
     return directory
 
 

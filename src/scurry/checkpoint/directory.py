@@ -149,7 +149,7 @@ class JobDirectory:
         """Raise :class:`StateError` if what is there may be misread here."""
         if self._file.exists():
             self.manifest = self._file.read()
-            check_writer(self.root, self.manifest.writer)
+            check_writer(self.root, self.manifest)
 
     def prepare(self, job: JobSpec) -> Manifest:
         """Create the directory, or check that what is there fits ``job``."""

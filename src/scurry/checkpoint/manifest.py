@@ -22,7 +22,7 @@ import msgspec
 from scurry import __version__
 from scurry.common.any_paths import AnyPath, create_whole, write_whole
 from scurry.common.errors import StateError
-from scurry.common.options.execution import MICRO_BATCH
+from scurry.common.options.execution import LIVE, MICRO_BATCH
 from scurry.runtime.specs import JobSpec
 
 #: The version of all that is in a checkpoint. 4 had no leases; it is read, and written on as this.
@@ -43,18 +43,6 @@ def this_writer() -> Writer:
         return Writer(__version__, version("pyspark"))
     except PackageNotFoundError:
         return Writer(__version__)
-
-
-def check_writer(root: AnyPath, writer: Writer) -> None:
-    """Raise :class:`StateError` if a later Spark wrote the checkpoint in ``root`` last. Spark reads
-    what its earlier versions wrote, and makes no promise about later ones."""
-    ours = this_writer().pyspark
-    if _release(writer.pyspark) > _release(ours) > ():
-        raise StateError(
-            f"The checkpoint in {root} was written with PySpark {writer.pyspark}, and this is "
-            f"PySpark {ours}, which may misread it. Go on with PySpark {writer.pyspark} or a later "
-            "version, or start anew with an empty directory."
-        )
 
 
 def _release(version_: str) -> tuple[int, ...]:
@@ -141,6 +129,22 @@ class _Format(msgspec.Struct):
 
     version: int
     writer: Writer = Writer()
+
+
+def check_writer(root: AnyPath, manifest: Manifest) -> None:
+    """Raise :class:`StateError` if a later Spark wrote the checkpoint in ``root`` last, and part of
+    it is in Spark's form. Spark reads what its earlier versions wrote, and makes no promise about
+    later ones. Checkpoints of the live engine, those in object stores, and savepoints of either
+    have nothing of Spark's in them."""
+    if all(each.engine == LIVE or each.written for each in manifest.generations):
+        return
+    writer, ours = manifest.writer, this_writer().pyspark
+    if _release(writer.pyspark) > _release(ours) > ():
+        raise StateError(
+            f"The checkpoint in {root} was written with PySpark {writer.pyspark}, and this is "
+            f"PySpark {ours}, which may misread it. Go on with PySpark {writer.pyspark} or a later "
+            "version, or start anew with an empty directory."
+        )
 
 
 class ManifestFile:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from scurry import PYSPARK_BEFORE, PYSPARK_FROM
 from scurry.cli.machine import Machine
 
 MINIMUM_PYTHON = (3, 11)
@@ -53,7 +54,7 @@ class Requirement:
 
 
 REQUIREMENTS = (
-    Requirement("pyspark", "4.3", "4.4"),
+    Requirement("pyspark", PYSPARK_FROM, PYSPARK_BEFORE),
     Requirement("pandas", "2.2", "3"),
     Requirement("pyarrow", "18"),
     Requirement("numpy", "1.26"),

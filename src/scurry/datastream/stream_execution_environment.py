@@ -24,6 +24,7 @@ from scurry.common.job_execution_result import JobExecutionResult
 from scurry.common.options import checkpoints, execution, state
 from scurry.common.options.spelling import check_keys
 from scurry.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
+from scurry.common.spark_version import check_spark_version
 from scurry.common.type_information import TypeInformation
 from scurry.common.typeinfo import Types
 from scurry.common.watermark_strategy import WatermarkStrategy
@@ -307,6 +308,7 @@ class StreamExecutionEnvironment(JobSettings):
     def start(self, job_name: str | None = None) -> JobClient:
         """Start what leads to a sink, whatever else there is."""
         # PySpark is imported only when something really runs
+        check_spark_version()
         from scurry.engine.spark.launch import launch
 
         unwritten = self._unwritten_caches()

@@ -10,9 +10,12 @@ program and from the layout.
 from __future__ import annotations
 
 import base64
+from typing import TYPE_CHECKING
 
 import msgspec
-import pyarrow as pa
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class StoredCall(msgspec.Struct, frozen=True):
@@ -55,4 +58,7 @@ def packed_schema(schema: pa.Schema) -> str:
 
 def unpacked_schema(text: str) -> pa.Schema:
     """The schema behind :func:`packed_schema`'s text."""
+    # commands that only list what there is start without it
+    import pyarrow as pa
+
     return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text))) if text else pa.schema([])

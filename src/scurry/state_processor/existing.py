@@ -228,6 +228,7 @@ class ExistingSavepoint:
                 del record.states[name]
                 record.sizes.pop(name, None)
                 record.types.pop(name, None)
+                record.forms.pop(name, None)
         made.inventory = tables.by_uid(made.inventory)
         # the state is written as files of another form
         made.journals = {}

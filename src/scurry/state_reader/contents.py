@@ -62,21 +62,30 @@ def type_in_words(row: SchemaRow) -> str:
 
 def read_state(journals: Journals, uid: str, name: str, fallback: Fallback) -> pa.Table | None:
     """All keys of a state, and what it has for them; None if no slot knows the state."""
-    table, newest, rows = table_name(uid, name), None, list[StateRow]()
-    for _, journal in sorted(journals.items()):
-        known = journal.schemas.get(stored_key(table.encode()))
-        if known is None:
-            continue
-        row = decode_row(known)
-        if row.kind not in ROWS_OF:
-            continue
-        if newest is None or len(row.versions) > len(newest.versions):
-            newest = row
-        with readable(uid, name):
-            rows.extend(
-                ROWS_OF[row.kind](journal.tables([table])[table], PlainCodec(table, row), row)
-            )
-    return None if newest is None else state_table(rows, newest, fallback)
+    known = [
+        (journal, row)
+        for _, journal in sorted(journals.items())
+        if (row := _written_down(journal, uid, name)) is not None
+    ]
+    if not known:
+        return None
+    newest = max((row for _, row in known), key=lambda row: len(row.versions))
+
+    def rows() -> Iterator[StateRow]:
+        table = table_name(uid, name)
+        for journal, row in known:
+            with readable(uid, name):
+                records = journal.tables([table])[table]
+                yield from ROWS_OF[row.kind](records, PlainCodec(table, row), row)
+
+    return state_table(rows, newest, fallback)
+
+
+def _written_down(journal: StoredJournal, uid: str, name: str) -> SchemaRow | None:
+    """What a slot knows of a state of a kind that can be read."""
+    known = journal.schemas.get(stored_key(table_name(uid, name).encode()))
+    row = None if known is None else decode_row(known)
+    return row if row is not None and row.kind in ROWS_OF else None
 
 
 def read_broadcast(journals: Journals, uid: str, name: str, fallback: Fallback) -> pa.Table:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 from scurry.common.keys import thaw
 from scurry.state.codecs.plain import PlainCodec
-from scurry.state.codecs.records import Stamped, head_of
+from scurry.state.codecs.records import TOGETHER, Stamped, head_of
 from scurry.state.codecs.schemas import SchemaRow
 from scurry.state.stored_tables import Records
 
@@ -40,10 +40,13 @@ class StateRow:
 
 def single_rows(records: Records, codec: PlainCodec, row: SchemaRow) -> Iterator[StateRow]:
     """Rows of a state that has one value for each key."""
-    for address, record in records.items():
-        made = StateRow(address, head_of(record)[0])
-        made.add(codec.unpack(record), row.since)
-        yield made
+    listed = iter(records.items())
+    while part := list(islice(listed, TOGETHER)):
+        entries = codec.unpack_entries([record for _, record in part])
+        for (address, _), (key, *_, value) in zip(part, entries, strict=True):
+            made = StateRow(address, key)
+            made.add(value, row.since)
+            yield made
 
 
 def element_rows(records: Records, codec: PlainCodec, row: SchemaRow) -> Iterator[StateRow]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import accumulate, chain
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate, chain, islice
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -20,9 +20,29 @@ from scurry.state_reader.rows import StateRow
 _TIME = pa.int64()
 
 
-def state_table(rows: list[StateRow], row: SchemaRow, fallback: Fallback) -> pa.Table:
-    """The table of a state, given what was written down about it."""
-    rows = sorted(rows, key=lambda each: each.address)
+#: Rows of Python objects that are in memory at once.
+AT_ONCE = 200_000
+
+
+def state_table(
+    rows: Callable[[], Iterator[StateRow]], row: SchemaRow, fallback: Fallback
+) -> pa.Table:
+    """The table of a state, given what was written down about it. Rows become columns part by part,
+    unless the parts have different types: then what all values have in common is to be found."""
+    listed, parts, places = rows(), list[pa.Table](), list[pa.Array]()
+    while part := list(islice(listed, AT_ONCE)):
+        parts.append(_part(part, row, fallback))
+        places.append(pa.array([each.address for each in part], pa.binary()))
+        if not parts[0].schema.equals(parts[-1].schema, check_metadata=True):
+            every = sorted(rows(), key=lambda each: each.address)
+            return _part(every, row, fallback)
+    if not parts:
+        return _part([], row, fallback)
+    order = pc.sort_indices(pa.chunked_array(places))
+    return pa.concat_tables(parts).take(order).combine_chunks()
+
+
+def _part(rows: list[StateRow], row: SchemaRow, fallback: Fallback) -> pa.Table:
     keys = column(thaw_all([each.key for each in rows]), fallback=fallback)
     declared = value_schema(row, row.versions[-1])
     times = Times([each.times for each in rows], row.lifetime) if row.ttl else None

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import scurry
+from scurry.checkpoint.at_rest import located
 from scurry.checkpoint.directory import JobDirectory
 from scurry.checkpoint.epochs import Epoch
 from scurry.common.errors import StateError
@@ -79,6 +80,20 @@ def test_a_later_spark_s_checkpoint_is_refused_and_stays_as_it_is(
     with pytest.raises(StateError, match=f"written with PySpark {later}, and this is PySpark 4"):
         JobDirectory(str(tmp_path)).prepare(job())
     assert content(tmp_path) == before
+
+
+def test_what_has_nothing_of_spark_s_in_it_may_be_of_a_later_spark(tmp_path: Path) -> None:
+    JobDirectory(str(tmp_path)).prepare(job())
+    (generation,) = content(tmp_path)["generations"]
+    change(
+        tmp_path,
+        writer={"scurry": "9.0", "pyspark": "4.99.0"},
+        generations=[{**generation, "engine": "live"}],
+    )
+    located(str(tmp_path))
+    change(tmp_path, generations=[generation])
+    with pytest.raises(StateError, match=r"written with PySpark 4\.99\.0"):
+        located(str(tmp_path))
 
 
 @pytest.mark.parametrize("other", ["", "unknown", "3.5.1", version("pyspark") + ".post1"])

@@ -392,3 +392,33 @@ def _typed(version: int, key: str, value: Any) -> bytes:
     head = b"\x00\x01" + msgspec.msgpack.encode(key)
     length = len(head).to_bytes(4, "big")
     return b"\x03" + version.to_bytes(2, "big") + length + head + msgspec.msgpack.encode(value)
+
+
+@pytest.mark.parametrize("name", ["last", "pair", "loose profile", "seen", "by digit", "set"])
+def test_rows_read_in_parts_are_the_same_table(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    journals = journals_after(Keeping(), 2, False)
+    whole = read_state(journals, "keeping", name, "json")
+    monkeypatch.setattr("scurry.state_reader.tables.AT_ONCE", 3)
+    parts = read_state(journals, "keeping", name, "json")
+    assert whole is not None
+    assert parts is not None
+    assert parts.equals(whole)
+
+
+class OfManyTypes(KeyedProcessFunction):
+    def open(self, runtime_context: Any) -> None:
+        self.held = runtime_context.get_state(ValueStateDescriptor("held"))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        user, number = value
+        self.held.update(number if len(user) % 2 else str(number))
+        yield from ()
+
+
+def test_values_of_types_that_only_some_parts_have_become_texts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("scurry.state_reader.tables.AT_ONCE", 2)
+    table = read_state(journals_after(OfManyTypes(), 1, False), "keeping", "held", "json")
+    assert table is not None
+    assert AS_TEXT in (table.schema.field("value").metadata or {})
