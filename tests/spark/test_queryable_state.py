@@ -32,9 +32,14 @@ REPOSITORY = Path(__file__).parents[2]
 
 
 class Summing(KeyedProcessFunction):
-    """Keeps the count and the last numbers of each key."""
+    """Keeps the count and the last numbers of each key; notes in which processes it runs."""
+
+    def __init__(self, processes: Path | None = None) -> None:
+        self.processes = processes
 
     def open(self, runtime_context: Any) -> None:
+        if self.processes is not None:
+            (self.processes / str(os.getpid())).touch()
         count = ValueStateDescriptor("count", Types.LONG())
         count.set_queryable("counts")
         seen = ListStateDescriptor("seen", Types.LONG())
@@ -64,7 +69,13 @@ class FailingSink(ListSink):
         super().commit(batch_id, messages)
 
 
-def program(root: Path | str, sink: ListSink, parallelism: int = 2, **more: Any) -> Any:
+def program(
+    root: Path | str,
+    sink: ListSink,
+    parallelism: int = 2,
+    processes: Path | None = None,
+    **more: Any,
+) -> Any:
     conf = Configuration()
     conf.set_string("execution.checkpointing.dir", str(root))
     conf.set_integer("scurry.batch.max-records", BATCH)
@@ -77,7 +88,9 @@ def program(root: Path | str, sink: ListSink, parallelism: int = 2, **more: Any)
     env = StreamExecutionEnvironment.get_execution_environment(conf)
     env.set_parallelism(parallelism)
     numbers = env.from_source(NumberSequenceSource(0, 10**12), None, "numbers").uid("numbers")
-    numbers.key_by(lambda n: n % KEYS).process(Summing()).uid("summing").sink_to(sink).uid("sink")
+    numbers.key_by(lambda n: n % KEYS).process(Summing(processes)).uid("summing").sink_to(sink).uid(
+        "sink"
+    )
     return env
 
 
@@ -187,6 +200,41 @@ def test_a_token_and_large_changes(tmp_path: Path) -> None:
         program(
             tmp_path / "other", ListSink(), **{"scurry.queryable-state.host": "0.0.0.0"}
         ).execute_async()
+
+
+def test_a_live_job_answers_from_its_checkpoints(tmp_path: Path) -> None:
+    """A worker is killed meanwhile: no answer goes back behind an earlier one, and each is what the
+    sink was given up to some checkpoint."""
+    sink, processes = ListSink(), tmp_path / "processes"
+    processes.mkdir()
+    live = {
+        "execution.engine": "live",
+        "execution.checkpointing.interval": "100 ms",
+        "restart-strategy.type": "fixed-delay",
+        "restart-strategy.fixed-delay.attempts": "3",
+        "restart-strategy.fixed-delay.delay": "500 ms",
+    }
+    job = program(tmp_path / "ck", sink, processes=processes, **live).execute_async()
+    client = client_of(tmp_path / "ck")
+    answers = [until(lambda: (a := client.get("counts", 3)).batch >= 2 and a)]
+    os.kill(int(next(processes.iterdir()).name), signal.SIGKILL)
+    stale = until(lambda: answers.append(client.get("counts", 3)) or answers[-1].stale)
+    assert stale
+    until(
+        lambda: (
+            answers.append(client.get("counts", 3))
+            or (not answers[-1].stale and answers[-1].batch > answers[0].batch + 5)
+        )
+    )
+    for _ in range(20):
+        check(client.get("counts", 3), client.get("seen", 3))
+    moments = [(answer.batch, answer.value) for answer in answers]
+    assert moments == sorted(moments)
+    assert len(set(moments)) == len({batch for batch, _ in moments})
+    job.stop_with_savepoint(False, str(tmp_path / "sp")).result(120)
+    job.get_job_execution_result().result(120)
+    assert len(set(sink.values)) == len(sink.values)
+    assert sum(number % KEYS == 3 for number in sink.values) >= moments[-1][1]
 
 
 DRIVER = """

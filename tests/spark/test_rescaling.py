@@ -21,6 +21,7 @@ from scurry.common import Duration, Time, WatermarkStrategy
 from scurry.common.errors import JobError
 from scurry.common.fault_points import RESCALE_POINTS, VARIABLE
 from scurry.common.job_status import JobStatus
+from scurry.connectors.number_seq import NumberSequenceSource
 from scurry.datastream import KeyedProcessFunction
 from scurry.datastream.functions import KeyedBroadcastProcessFunction
 from scurry.datastream.state import (
@@ -217,6 +218,45 @@ def test_a_running_job_is_given_another_parallelism(tmp_path: Path) -> None:
     assert results(tmp_path) == expected()
     again = CliRunner().invoke(main, ["rescale", str(tmp_path / "ck"), "2"])
     assert (again.exit_code, "is not running" in again.stderr) == (1, True)
+
+
+class Slots(KeyedProcessFunction):
+    """Says in how many slots each number is counted, and how many of its key there have been."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.slots = runtime_context.get_number_of_parallel_subtasks()
+        self.count = runtime_context.get_state(ValueStateDescriptor("count"))
+
+    def process_element(self, value: int, ctx: Any) -> Iterable[Any]:
+        self.count.update((self.count.value() or 0) + 1)
+        yield value, self.count.value(), self.slots
+
+
+@pytest.mark.parametrize("engine", ["micro-batch", "live"])
+def test_a_job_that_is_behind_takes_more_slots(tmp_path: Path, engine: str) -> None:
+    """As long as what waits takes longer than a second, and within bounds."""
+    (tmp_path / "out").mkdir()
+    env = environment(tmp_path / "ck", 50, 1)
+    settings = {
+        "execution.engine": engine,
+        "execution.checkpointing.interval": "50 ms",
+        "scurry.rescale.by-backlog": "true",
+        "scurry.rescale.max-parallelism": "2",
+        "scurry.rescale.target-backlog": "1 s",
+        "scurry.rescale.cool-down": "0 s",
+    }
+    for name, value in settings.items():
+        env.get_configuration().set_string(name, value)
+    source = env.from_source(NumberSequenceSource(0, 2999), None, "numbers").uid("numbers")
+    slots = source.set_parallelism(1).key_by(lambda n: n % 7).process(Slots()).uid("slots")
+    slots.sink_to(Numbered(tmp_path / "out")).uid("sink")
+    env.on_progress(lambda progress: time.sleep(0.05))
+    env.execute()
+    rows = sorted(results(tmp_path).elements())
+    assert [row[:2] for row in rows] == [(n, n // 7 + 1) for n in range(3000)]
+    counted = [row[2] for row in rows]
+    assert counted[0] == 1
+    assert set(counted) == {1, 2}
 
 
 def test_a_live_job_is_given_another_parallelism(tmp_path: Path) -> None:
