@@ -20,7 +20,12 @@ def test_a_job_is_upgraded_rescaled_and_rolled_back() -> None:
         text=True,
         timeout=240,
         check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "SCURRY_MASTER": "local[2]"},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT / "src"),
+            "SCURRY_MASTER": "local[2]",
+            "COLUMNS": "200",
+        },
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert ended.stdout.count("as the orders say") == 11

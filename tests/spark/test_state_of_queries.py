@@ -32,6 +32,8 @@ def test_groups_of_a_query_are_those_of_its_input(
     conf.set_integer("scurry.batch.max-records", 100)
     env = StreamExecutionEnvironment.get_execution_environment(conf).set_parallelism(1)
     numbers = env.from_source(NumberSequenceSource(0, 10**12), None, "numbers").uid("numbers")
+    batches: list[int] = []
+    env.on_progress(lambda progress: batches.append(progress.batch))
     tables = StreamTableEnvironment.create(env)
     tables.create_temporary_view("numbers", tables.from_data_stream(numbers).alias("n"))
     tables.execute_sql("CREATE TABLE sums (k BIGINT, s BIGINT) WITH ('connector' = 'blackhole')")
@@ -42,7 +44,9 @@ def test_groups_of_a_query_are_those_of_its_input(
     assert job is not None
     paths = []
     for stop in (False, True):
-        time.sleep(1)
+        seen = len(batches)
+        while len(batches) < seen + 3:
+            time.sleep(0.05)
         place = str(tmp_path / "sp")
         asked = job.stop_with_savepoint(False, place) if stop else job.trigger_savepoint(place)
         paths.append(str(asked.result(120)))

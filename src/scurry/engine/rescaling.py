@@ -87,6 +87,8 @@ class _Asked:
     parallelism: int
     answer: Future[str]
     began: float = 0.0
+    #: whether the job has begun a run with that parallelism
+    taken_up: bool = False
 
 
 class Rescaling:
@@ -148,6 +150,8 @@ class Rescaling:
             if not asked.began:
                 asked.began = time.monotonic()
                 self._halt()
+            if not asked.taken_up:
+                # a run that ends may look here more than once before it is over
                 return
             self._asked = None
         took = time.monotonic() - asked.began
@@ -159,6 +163,11 @@ class Rescaling:
         """The parallelism of the next run, if it is another one."""
         asked = self._asked
         return asked.parallelism if asked is not None and asked.began else None
+
+    def take_up(self) -> None:
+        """The next run, which has the parallelism that is :attr:`due`, begins."""
+        if self._asked is not None:
+            self._asked.taken_up = True
 
     def close(self, failure: BaseException | None) -> None:
         """The job has ended."""

@@ -53,6 +53,20 @@ def test_between_two_changes_there_is_a_pause() -> None:
     assert watched.choice(2, 9_000_000, 1000, 1.0) == 4
 
 
+def test_a_run_that_ends_slowly_is_not_taken_for_the_next_one() -> None:
+    halted: list[int] = []
+    rescaling = Rescaling(lambda: halted.append(1), 128, None)
+    answer = rescaling.ask(3)
+    for _ in range(3):
+        rescaling.serve()
+        assert (halted, rescaling.due, answer.done()) == ([1], 3, False)
+    rescaling.take_up()
+    assert rescaling.due == 3
+    rescaling.serve()
+    assert answer.result().startswith("parallelism 3, downtime")
+    assert rescaling.due is None
+
+
 def test_what_cannot_be_is_refused() -> None:
     settings = {
         "scurry.rescale.by-backlog": "true",

@@ -396,6 +396,7 @@ class SparkJob:
         self._halting.clear()
         if self._stopping.is_set():
             self._halting.set()
+        self._rescaling.take_up()
 
     def _tell(self, progress: Progress) -> None:
         self._teller.tell(progress)
