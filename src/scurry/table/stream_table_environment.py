@@ -26,6 +26,7 @@ from scurry.sql import ast
 from scurry.table.changelog_mode import ChangelogMode
 from scurry.table.environment_settings import EnvironmentSettings
 from scurry.table.expression_time import WINDOW_PROPERTIES
+from scurry.table.expressions import col
 from scurry.table.jobs import StreamAccess
 from scurry.table.schema import (
     Schema,
@@ -147,7 +148,8 @@ class StreamTableEnvironment(TableEnvironment):
         elements = _elements_of(stream)
         held = row_type_of(elements)
         known = dict(zip(held.field_names(), range(len(held)), strict=True))
-        columns = _columns(held, schema)
+        declared = _columns(held, schema)
+        columns = [*_read_by_computed(held, declared), *declared]
         physical = [one for one in columns if isinstance(one, UnresolvedPhysicalColumn)]
         by_name = all(one.name in known for one in physical)
         if not by_name and len(physical) != len(held):
@@ -174,12 +176,12 @@ class StreamTableEnvironment(TableEnvironment):
         access = StreamAccess(stream._transformation, convert)
         inline = InlineTable(schema, access=access, mode=mode, bounded=False)
         table = self.from_path(self.add_unnamed(inline).as_serializable_string())
+        if len(columns) > len(declared):
+            return table.select(*(col(one.name) for one in declared))
         table.declared = replace(schema, watermarks=whole.watermarks)
         return table
 
     def _cast_to(self, table: Table, schema: Schema) -> Table:
-        from scurry.table.expressions import col
-
         fields = []
         for column in schema.columns:
             if isinstance(column, UnresolvedPhysicalColumn):
@@ -289,6 +291,20 @@ def _columns(held: RowType, schema: Schema | None) -> list[Any]:
         return declared
     physical = [UnresolvedPhysicalColumn(field.name, field.data_type) for field in held]
     return [*physical, *declared]
+
+
+def _read_by_computed(held: RowType, declared: list[Any]) -> list[UnresolvedColumn]:
+    """Fields of the elements that a schema does not declare: its computed columns may read them."""
+    names = [one.name for one in declared]
+    physical = [one.name for one in declared if isinstance(one, UnresolvedPhysicalColumn)]
+    computed = any(isinstance(one, UnresolvedComputedColumn) for one in declared)
+    if not computed or not set(physical) <= set(held.field_names()):
+        return []
+    return [
+        UnresolvedPhysicalColumn(field.name, field.data_type)
+        for field in held
+        if field.name not in names
+    ]
 
 
 def _projected(

@@ -196,6 +196,17 @@ def test_elements_of_any_type_are_rows(
     assert list(found) == row
 
 
+def test_computed_columns_read_fields_that_are_no_columns(
+    stream_env: StreamExecutionEnvironment, tables: StreamTableEnvironment
+) -> None:
+    """As in PyFlink's examples of windows."""
+    schema = Schema.new_builder().column_by_expression("x", "CAST(id AS BIGINT) * 10")
+    stream = stream_env.from_collection([Row(1, "a")], PAIR)
+    table = tables.from_data_stream(stream, schema.column("name", "STRING").build())
+    assert table.get_schema().get_field_names() == ["x", "name"]
+    assert changes_of_table(table) == [("+I", 10, "a")]
+
+
 def test_a_stream_that_is_a_table_is_no_branch_without_a_sink(
     stream_env: StreamExecutionEnvironment,
     tables: StreamTableEnvironment,
