@@ -7,7 +7,7 @@ keeps the rest of what a program can depend on without running a job: the classe
 can be set, and what a user has to implement in a subclass.
 
 `tests/contract/pyflink_classes.json` holds it, recorded from PyFlink;
-`tests/contract/pyflink_differences.toml` names every difference that is deliberate, with its reason.
+`tests/contract/pyflink_differences.toml` names every deliberate difference, with its reason.
 
 Usage:
     /path/to/python-with-pyflink scripts/pyflink_classes.py record
@@ -34,14 +34,12 @@ DIFFERENCES = ROOT / "tests" / "contract" / "pyflink_differences.toml"
 PACKAGES = ("common", "datastream", "table", "metrics", "util")
 
 #: What Python calls for syntax and built-in functions; `__ne__` follows from `__eq__`.
-PROTOCOLS = frozenset(
-    f"__{name}__"
-    for name in (
-        "str repr eq hash len iter next getitem setitem delitem contains call enter exit bool "
-        "lt le gt ge add sub mul truediv mod neg pos abs pow and or xor invert radd rsub rmul "
-        "rtruediv rmod rpow rand ror getattr reversed"
-    ).split()
-)
+_WORDS = """
+    str repr eq hash len iter next getitem setitem delitem contains call enter exit bool lt le gt ge
+    add sub mul truediv mod neg pos abs pow and or xor invert radd rsub rmul rtruediv rmod rpow rand
+    ror getattr reversed
+"""
+PROTOCOLS = frozenset(f"__{word}__" for word in _WORDS.split())
 Facts = dict[str, Any]
 
 
@@ -88,9 +86,7 @@ def facts_of_class(cls: type, package: str) -> Facts:
         "abstract": sorted(getattr(cls, "__abstractmethods__", ())),
     }
     if issubclass(cls, BaseException):
-        facts["extends"] += [
-            base.__name__ for base in cls.__mro__ if base.__module__ == "builtins"
-        ]
+        facts["extends"] += [base.__name__ for base in cls.__mro__ if base.__module__ == "builtins"]
     if issubclass(cls, enum.Enum):
         facts["enumeration"] = {n: _text(m.value, package) for n, m in cls.__members__.items()}
     return facts

@@ -75,9 +75,7 @@ def test_calls_and_properties_are_compared(
         ({"extends": ["common.types.Row"]}, [("extends common.types.Row", "does not")]),
     ],
 )
-def test_classes_are_compared(
-    changed: classes.Facts, expected: list[tuple[str, str]]
-) -> None:
+def test_classes_are_compared(changed: classes.Facts, expected: list[tuple[str, str]]) -> None:
     facts = {"extends": [], "protocols": ["__len__"], "hashable": True, "abstract": [], **changed}
     assert list(classes.compare(facts, Shape, "scurry")) == expected
 

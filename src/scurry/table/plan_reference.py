@@ -108,5 +108,5 @@ class BytesContentPlanReference(PlanReference):
 
 def _of(kind: type[R], held: object) -> R:
     made = object.__new__(kind)
-    made._held = held  # type: ignore[attr-defined]
+    made._held = held
     return made

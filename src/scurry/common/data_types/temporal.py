@@ -349,8 +349,8 @@ def interval(upper: Resolution, lower: Resolution | None = None) -> IntervalType
         return YearMonthIntervalType(YearMonthIntervalType.YearMonthResolution[name], years)
     if name not in DayTimeIntervalType.DayTimeResolution.__members__:
         raise TypeMismatchError(
-            f"there is no type INTERVAL {' TO '.join(units)}: an interval goes from YEAR to MONTH, or from DAY "
-            "over HOUR and MINUTE to SECOND"
+            f"there is no type INTERVAL {' TO '.join(units)}: an interval goes from YEAR to MONTH, "
+            "or from DAY over HOUR and MINUTE to SECOND"
         )
     days = DayTimeIntervalType.DEFAULT_DAY_PRECISION
     fraction = DayTimeIntervalType.DEFAULT_FRACTIONAL_PRECISION
