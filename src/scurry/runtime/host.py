@@ -30,7 +30,8 @@ from scurry.runtime.task_context import TaskContext, TaskPlace, TaskState
 from scurry.runtime.timers import PROCESSING, TimerQueue
 from scurry.state.feeds import SlotFeed
 from scurry.state.journal import Journal
-from scurry.state.slot_store import Outcome, SlotStore
+from scurry.state.slot_parts import Outcome
+from scurry.state.slot_store import SlotStore
 
 #: Records handled between two chances to send something on.
 CHUNK_ROWS = 100_000
