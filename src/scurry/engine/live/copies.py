@@ -77,8 +77,7 @@ class SlotCopy:
         self._journal = journal
         self._parts: list[bytes] = []
         self._deadline = time.monotonic() + _MOST_SECONDS
-        local = host.store.local
-        local.prepare_copy()
+        host.store.local.prepare_copy()
         self._pipe, told = os.pipe()
         go, ready = os.pipe()
         try:
@@ -91,11 +90,16 @@ class SlotCopy:
             _be_the_copy(host, journal, go, told, (self._pipe, ready))
         for end in (told, go):
             os.close(end)
-        # what is read from now on is of before the copy's commit
-        local.begin()
-        with suppress(BrokenPipeError):
-            os.write(ready, b"!")
-        os.close(ready)
+        try:
+            # what is read from now on is of before the copy's commit
+            host.store.read_on()
+            with suppress(BrokenPipeError):
+                os.write(ready, b"!")
+        except BaseException:
+            self.give_up()
+            raise
+        finally:
+            os.close(ready)
         host.freeze()
 
     def fileno(self) -> int:
@@ -179,8 +183,11 @@ def _be_the_copy(
 
 def _write(host: SlotHost, journal: FileJournal) -> Written:
     host.store.local.reopen()
-    envelopes = list(host.write(journal))
-    return envelopes, journal.stored, host.store.outcome()
+    try:
+        envelopes = list(host.write(journal))
+        return envelopes, journal.stored, host.store.outcome()
+    finally:
+        host.store.local.close()
 
 
 def _tell(told: int, work: Callable[[], Written]) -> None:

@@ -103,6 +103,9 @@ class LocalStore(Store):
             place = self._generations.fresh()
             self._env, self._place = _open(place), place
         self._main = self._env.open_db(None)
+        # processes that were killed have left their places among the readers, of which there are
+        # not many
+        self._env.reader_check()
 
     def reopen(self) -> None:
         """This process is a copy of the one that has opened the store: open it anew. The first one

@@ -50,7 +50,8 @@ class Store(ABC):
         self.end()
 
     def reopen(self) -> None:
-        """This process is a copy of the one that has opened the store: open it anew."""
+        """This process is a copy of the one that has opened the store: open it anew. The copy
+        closes the store before it ends."""
         raise NotImplementedError
 
     @abstractmethod
