@@ -54,6 +54,10 @@ class Store(ABC):
         closes the store before it ends."""
         raise NotImplementedError
 
+    def seclude(self) -> None:
+        """Another process has the store open, and does not end: share nothing with it from now on,
+        and begin with an empty store. Called before :meth:`check`."""
+
     @abstractmethod
     def check(self) -> None:
         """Start a micro-batch: make sure that the store is as the last micro-batch left it, or
