@@ -6,7 +6,7 @@ import copy
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -67,7 +67,9 @@ class Slot:
 
     def write(self, journal: Journal) -> Iterator[Envelope]:
         self.store.commit(journal, b"notes")
-        yield Envelope(0, 0, "written", 0, "", 0, 0, 0, b"")
+        # as a host does, it looks at the store after the commit
+        told = b"%d" % self.store.entries
+        yield Envelope(0, 0, "written", 0, "", 0, 0, 0, told)
 
     def freeze(self) -> None:
         self.store.freeze()
@@ -374,3 +376,50 @@ def test_a_slot_that_cannot_be_frozen_writes_itself(slot: Slot, tmp_path: Path) 
     in_memory = Slot(tmp_path / "other", 1, None, local=MemoryStore())
     fill(in_memory, {1: 1})
     assert not can_be_copied(in_memory.host, in_memory.journal, 1)
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_copies_without_number_do_not_cost_the_local_store(slot: Slot, killed: bool) -> None:
+    """Each reads it, and there is room for 64 processes that do."""
+    for number in range(70):
+        if killed:
+            # it has opened the store, and does not come to closing it
+            in_copy(slot, slot.store.local.reopen)
+            slot.store.local.begin()
+        else:
+            fill(slot, {1: number})
+            wait_for(SlotCopy(slot.host, slot.journal))
+    fill(slot, {1: "last"})
+    wait_for(SlotCopy(slot.host, slot.journal))
+    assert slot.store.rebuilds == 0
+
+
+def test_another_process_that_has_written_to_the_local_store_is_noticed(
+    slot: Slot, tmp_path: Path
+) -> None:
+    """What it has written must not be read instead of what was there."""
+    fill(slot, {1: 1})
+    list(slot.write(slot.journal))
+    slot.store.begin(slot.journal)
+    fill(slot, {2: 2})
+
+    def write_too() -> None:
+        slot.store.local.reopen()
+        fill(slot, {1: "of an earlier attempt"})
+        slot.store.commit(FileJournal(tmp_path / "log", tmp_path / "runs", "other", None), b"")
+
+    in_copy(slot, write_too)
+    with pytest.raises(JobError, match="was changed by another process while a checkpoint"):
+        SlotCopy(slot.host, slot.journal)
+
+
+def in_copy(slot: Slot, work: Callable[[], None]) -> None:
+    """Do something in a copy of this process."""
+    slot.store.local.prepare_copy()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            work()
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)

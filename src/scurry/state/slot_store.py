@@ -26,6 +26,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, TypeVar, cast
 
+from scurry.common.errors import JobError
 from scurry.common.fault_points import fault_point
 from scurry.common.options.state import COMPACT_ABOVE
 from scurry.state.codecs.schemas import TABLE as SCHEMAS
@@ -236,6 +237,18 @@ class SlotStore:
         """Whether a table is read in a way that what is pending cannot be put in front of."""
         name = getattr(part, "name", "")
         return self.records.in_runs(name) and self.records.bulky.get(name) is Order.PREFIX
+
+    def read_on(self) -> None:
+        """A copy of this process has been made, and has not begun to commit: go on reading what was
+        there before. Raises :class:`JobError` if another process has written to the local store
+        since :meth:`begin`: what is read then would be what that process has made of it."""
+        self.local.begin()
+        if self.local.lineage() != self._base:
+            raise JobError(
+                f"The local state in {self.local.path} was changed by another process while a "
+                "checkpoint was made: by a task of an earlier attempt that has not ended yet, as "
+                "a rule. The job begins anew at the last checkpoint."
+            )
 
     def freeze(self) -> None:
         """A copy of this process, which has been made just now, commits; here tables keep apart

@@ -78,8 +78,7 @@ class SlotCopy:
         self._parts: list[bytes] = []
         self._deadline = time.monotonic() + _MOST_SECONDS
         host.store.collect()
-        local = host.store.local
-        local.prepare_copy()
+        host.store.local.prepare_copy()
         self._pipe, told = os.pipe()
         go, ready = os.pipe()
         try:
@@ -95,11 +94,16 @@ class SlotCopy:
         # not select, which knows only the first thousand descriptors of a process
         self._told = select.poll()
         self._told.register(self._pipe, select.POLLIN)
-        # what is read from now on is of before the copy's commit
-        local.begin()
-        with suppress(BrokenPipeError):
-            os.write(ready, b"!")
-        os.close(ready)
+        try:
+            # what is read from now on is of before the copy's commit
+            host.store.read_on()
+            with suppress(BrokenPipeError):
+                os.write(ready, b"!")
+        except BaseException:
+            self.give_up()
+            raise
+        finally:
+            os.close(ready)
         host.freeze()
 
     def fileno(self) -> int:
@@ -183,8 +187,11 @@ def _be_the_copy(
 
 def _write(host: SlotHost, journal: FileJournal) -> Written:
     host.store.local.reopen()
-    envelopes = list(host.write(journal))
-    return envelopes, journal.stored, host.store.outcome()
+    try:
+        envelopes = list(host.write(journal))
+        return envelopes, journal.stored, host.store.outcome()
+    finally:
+        host.store.local.close()
 
 
 def _tell(told: int, work: Callable[[], Written]) -> None:
