@@ -342,7 +342,8 @@ class Rank(Keyed):
     ``last``. With ``number`` a last column (bigint) has the row number. ``retracting`` says that
     the input can take rows back or update them. With ``row_key`` it updates rows only, which these
     columns identify, and no update puts a row further back. An ORDER BY with LIMIT is a Rank
-    without keys."""
+    without keys. With ``bound``, one of the columns of the key, rows whose number is greater than
+    its value are left out, too."""
 
     order: tuple[SortKey, ...]
     first: int
@@ -350,6 +351,7 @@ class Rank(Keyed):
     number: bool = False
     retracting: bool = False
     row_key: tuple[int, ...] | None = None
+    bound: int | None = None
     update_before: bool = True
 
 

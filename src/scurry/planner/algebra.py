@@ -372,6 +372,10 @@ def numbered_columns(columns: Columns, number: str | None) -> Columns:
     return columns if number is None else (*columns, Column(number, DataTypes.BIGINT(False)))
 
 
+#: the last row of a partition, however many there are
+ALL_ROWS = 1 << 62
+
+
 @dataclass(frozen=True)
 class Rank(Single):
     """The rows of each partition whose number is from ``first`` to ``last``; with ``number`` the

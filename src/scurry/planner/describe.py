@@ -143,8 +143,11 @@ def _over(node: algebra.Over | physical.SortedOver) -> str:
 
 def _rank(node: algebra.Rank) -> str:
     columns = node.input.columns
+    last = "" if node.last == algebra.ALL_ROWS else str(node.last)
+    if isinstance(node, physical.BoundedRank):
+        last = columns[node.partition[node.bound]].name
     return (
-        f"rankRange=[{node.first}..{node.last}], partitionBy=[{_names(node.partition, columns)}], "
+        f"rankRange=[{node.first}..{last}], partitionBy=[{_names(node.partition, columns)}], "
         f"orderBy=[{_order(node.order, columns)}]"
     )
 
@@ -232,6 +235,7 @@ _WRITERS: dict[type[Node], Callable[[Any], str]] = {
     algebra.WindowTable: _window_table,
     algebra.Over: _over,
     algebra.Rank: _rank,
+    physical.BoundedRank: _rank,
     algebra.Match: _match,
     algebra.Sort: _sort,
     algebra.SetOperation: _set_operation,

@@ -334,6 +334,10 @@ class Lowering:
     # --- order ------------------------------------------------------------------------------------
 
     def _rank(self, node: algebra.Rank, before: bool) -> PlanNode:
+        bound = None
+        if isinstance(node, physical.BoundedRank):
+            bound = node.partition[node.bound]
+        key = None if bound is not None else row_key_of(node.input, node.partition, node.order)
         return plan.Rank(
             **self._common(node, before),
             inputs=(self._keyed(node.input, node.partition),),
@@ -342,7 +346,8 @@ class Lowering:
             last=node.last,
             number=node.number is not None,
             retracting=not changes_of(node.input).grows,
-            row_key=row_key_of(node.input, node.partition, node.order),
+            row_key=key,
+            bound=bound,
             update_before=before,
             retention_ms=self._options.retention_ms,
         )
@@ -556,6 +561,7 @@ _HANDLERS: dict[type[Node], Handler] = {
     algebra.Aggregate: Lowering._aggregate,
     algebra.Over: Lowering._over,
     algebra.Rank: Lowering._rank,
+    physical.BoundedRank: Lowering._rank,
     algebra.Match: Lowering._match,
     algebra.Sort: Lowering._sort,
     algebra.SetOperation: Lowering._set_operation,

@@ -32,6 +32,8 @@ class Needs:
     def _of_input(self, node: Node, source: Node, needed: bool) -> bool:
         if isinstance(node, _HANDING_ON):
             return needed
+        if isinstance(node, physical.BoundedRank):
+            return True
         if isinstance(node, algebra.Rank):
             return row_key_of(source, node.partition, node.order) is None
         return not (isinstance(node, physical.VersionedJoin) and source is node.right)

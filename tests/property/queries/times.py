@@ -142,11 +142,11 @@ def versions(draw: Draw) -> Query:
     """Each row with what was the newest row of the other table at its time."""
     kind = pick(draw, "JOIN", "LEFT JOIN")
     columns = "SELECT x.v AS a, y.v AS b, seconds_of(x.ts) AS s FROM e AS x "
-    found = _with_seconds(f"{columns}<j>", j=Query(
+    return _with_seconds(f"{columns}<j>", j=Query(
         f"{kind} newest FOR SYSTEM_TIME AS OF x.ts AS y ON x.k = y.k",
-        f"ASOF {kind} f AS y ON x.k = y.k AND x.ts >= y.ts",
+        # in this join NULL is a key like any other
+        f"ASOF {kind} f AS y ON COALESCE(x.k, -1) = COALESCE(y.k, -1) AND x.ts >= y.ts",
     ))  # fmt: skip
-    return found
 
 
 def frames(draw: Draw) -> Query:
