@@ -15,6 +15,10 @@ from scurry.runtime.relational.calc import (
     DropUpdateBeforeOperator,
     ExpandOperator,
 )
+from scurry.runtime.relational.changelogs import (
+    FromChangelogOperator,
+    ToChangelogOperator,
+)
 from scurry.runtime.relational.correlate import CorrelateOperator
 from scurry.runtime.relational.final_rows import FinalRowsOperator
 from scurry.runtime.relational.first_rows import EarliestRowOperator, FirstRowOperator
@@ -76,6 +80,8 @@ def _keyed(*names: str) -> Arguments:
 
 
 _OPERATORS: dict[type[nodes.Relational], tuple[type[Operator], Arguments]] = {
+    nodes.ToChangelog: (ToChangelogOperator, _with("codes")),
+    nodes.FromChangelog: (FromChangelogOperator, _with("code", "kinds")),
     nodes.Calc: (CalcOperator, _with("condition", "projections")),
     nodes.Correlate: (CorrelateOperator, _with("table", "left", "condition")),
     nodes.Expand: (ExpandOperator, _with("grouped", "sets", "ids")),

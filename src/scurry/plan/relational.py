@@ -110,6 +110,23 @@ class Calc(Relational):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class ToChangelog(Relational):
+    """Each change as an insertion, behind a first column with the code of its kind. ``codes`` are
+    in the order of the kinds' numbers; changes of a kind without one are left out."""
+
+    codes: tuple[str | None, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FromChangelog(Relational):
+    """Each insertion as a change, the kind of which is in the text column ``code``: ``kinds`` has
+    the numbers of kinds for codes. Any other code is an error."""
+
+    code: int
+    kinds: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Correlate(Relational):
     """The input's columns beside those of the table that ``table`` makes of each row. ``left``
     keeps a row whose table is empty, with nulls. ``condition`` is over the columns of both."""

@@ -22,7 +22,7 @@ from scurry.functions.expressions import Expression, Literal
 from scurry.functions.match_calls import PatternStep
 from scurry.planner.columns import Column as Column
 from scurry.planner.columns import Columns as Columns
-from scurry.planner.time_attributes import as_rowtime, window_columns
+from scurry.planner.time_attributes import as_rowtime, plain, window_columns
 
 if TYPE_CHECKING:
     from scurry.planner.catalog import Table
@@ -308,6 +308,33 @@ class WindowTable(Single):
     @cached_property
     def columns(self) -> Columns:
         return (*self.input.columns, *window_columns(self.input.type_of(self.time)))
+
+
+@dataclass(frozen=True)
+class ToChangelog(Single):
+    """TO_CHANGELOG: each change as a row, with the code of its kind in a first column. ``codes``
+    are in the order of the kinds' numbers; changes of a kind without a code are left out."""
+
+    name: str
+    codes: tuple[str | None, ...]
+
+    @cached_property
+    def columns(self) -> Columns:
+        below = (replace(one, type=plain(one.type)) for one in self.input.columns)
+        return (Column(self.name, DataTypes.STRING(False)), *below)
+
+
+@dataclass(frozen=True)
+class FromChangelog(Single):
+    """FROM_CHANGELOG: each row as a change, the kind of which is in the column ``code``. ``kinds``
+    has the number of the kind for each code."""
+
+    code: int
+    kinds: tuple[tuple[str, int], ...]
+
+    @cached_property
+    def columns(self) -> Columns:
+        return tuple(replace(one, type=plain(one.type)) for one in self.input.columns)
 
 
 @dataclass(frozen=True)
