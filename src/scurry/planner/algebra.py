@@ -320,8 +320,7 @@ class ToChangelog(Single):
 
     @cached_property
     def columns(self) -> Columns:
-        below = (replace(one, type=plain(one.type)) for one in self.input.columns)
-        return (Column(self.name, DataTypes.STRING(False)), *below)
+        return (Column(self.name, DataTypes.STRING()), *self.input.columns)
 
 
 @dataclass(frozen=True)

@@ -21,3 +21,5 @@ SELECT o.id, o.usr, r.rate FROM orders o LEFT JOIN versions FOR SYSTEM_TIME AS O
 -- [2, null, 2]
 -- [3, zoe, null]
 -- [4, null, 3]
+-- only flink's batch
+-- unexpected correlate variable
