@@ -84,10 +84,18 @@ class LocalStore(Store):
         """Make sure that what was read since :meth:`begin` was not damaged meanwhile."""
         seen, transaction = self._seen
         now = look(self._place)
-        # another attempt of the task has committed some transactions; damage may be in their number
-        others = 0 < self._last_transaction - transaction < _SOME
-        # files that were deleted can no longer be reached by anybody else
-        if now is not None and now != seen and not others:
+        later = self._last_transaction - transaction
+        if now is None or seen is None:
+            # files that were deleted can no longer be reached by anybody who has not written yet
+            good = later == 0
+        elif (now[0], now[3]) != (seen[0], seen[3]):
+            # whoever comes by another lock file does not know who is reading, and writes over it
+            good = False
+        else:
+            # another attempt of the task has committed some transactions; damage may be in their
+            # number
+            good = now == seen or 0 < later < _SOME
+        if not good:
             raise JobError(
                 f"The local state in {self.path} was changed by another program while a "
                 "micro-batch was reading it. The micro-batch has to be run again, on state "
