@@ -16,12 +16,13 @@ import numpy as np
 import pyarrow as pa
 
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, Batch, Longs
+from scurry.runtime.columnar.equal_rows import distinct
 from scurry.runtime.columnar.row_runs import spread
 from scurry.runtime.event_time import delayed
 from scurry.runtime.kinds import Kinds
 from scurry.runtime.relational.join import JoinOperator
 from scurry.runtime.relational.join_sides import Arrivals, Side, give_codes
-from scurry.runtime.relational.kept_rows import Output, distinct
+from scurry.runtime.relational.kept_rows import Output
 from scurry.runtime.relational.relation import INSERT, milliseconds, take_all
 from scurry.runtime.specs import OperatorSpec
 

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from scurry.runtime.batch import Batch, Longs
-from scurry.runtime.columnar.equal_rows import small_order
+from scurry.runtime.columnar.equal_rows import distinct, small_order
 from scurry.runtime.columnar.row_runs import Hashes
 from scurry.runtime.columnar.row_table import TABLES_OF_ROWS, FoundRows, RowTable, passes
 from scurry.runtime.keyed_state import store_of
@@ -26,7 +26,6 @@ from scurry.runtime.relational.join_changes import ANTI, SEMI, Changes, JoinChan
 from scurry.runtime.relational.join_sides import Arrivals, Side, give_codes
 from scurry.runtime.relational.kept_rows import (
     Output,
-    distinct,
     in_order,
     told_apart,
 )

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scurry.runtime.batch import Batch, Longs
-from scurry.runtime.columnar.equal_rows import hash_order, numbers_of, small_order
+from scurry.runtime.columnar.equal_rows import distinct, hash_order, numbers_of, small_order
 from scurry.runtime.columnar.row_runs import Hashes
 from scurry.runtime.columnar.row_table import TABLES_OF_ROWS, FoundRows, RowTable, passes
 from scurry.runtime.keyed_state import store_of
@@ -149,12 +149,6 @@ def told_apart(schema: pa.Schema, keys: Sequence[int]) -> bool:
     """Whether keys are equal where their hashes are: whole numbers of at most 64 bits are."""
     kinds = [schema.field(index).type for index in keys]
     return len(keys) == 1 and all(pa.types.is_integer(k) and k != pa.uint64() for k in kinds)
-
-
-def distinct(hashes: Hashes) -> Hashes:
-    """The hashes that there are, sorted; NumPy's own way hashes them first, which takes longer."""
-    hashes = np.sort(hashes)
-    return hashes[np.append(True, hashes[1:] != hashes[:-1])] if len(hashes) else hashes
 
 
 def in_order(sent: Sequence[Output]) -> Output:
