@@ -52,6 +52,10 @@ class HybridSource(Source):
     def keeps_files(self) -> bool:
         return any(source.keeps_files for source in self._sources)
 
+    @property
+    def needs_slot(self) -> bool:
+        return any(source.needs_slot for source in self._sources)
+
     def take_engine(self, engine: str) -> None:
         for source in self._sources:
             source.take_engine(engine)
