@@ -21,7 +21,7 @@ import logging
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -237,9 +237,28 @@ class ObjectStore:
 
 
 def _secrets_in(options: Mapping[str, str]) -> frozenset[str]:
-    """The values of options that must not be shown, as they are and as parts of a URL."""
-    values = {value for name, value in options.items() if any(w in name for w in _SECRET) if value}
+    """The values of options that must not be shown, as they are and as parts of a URL; also those
+    within options that are objects in JSON."""
+    values = {value for name, value in options.items() if _names_a_secret(name)}
+    values.update(_texts_in(_arguments(options), secret=False))
+    values.discard("")
     return frozenset(values | {quote(value, safe="") for value in values})
+
+
+def _names_a_secret(name: str) -> bool:
+    return any(word in name.lower() for word in _SECRET)
+
+
+def _texts_in(value: Any, secret: bool) -> Iterator[str]:
+    """The texts in a value read from JSON that are secret, or whose names tell that they are."""
+    if isinstance(value, str) and secret:
+        yield value
+    elif isinstance(value, dict):
+        for name, part in value.items():
+            yield from _texts_in(part, secret or _names_a_secret(name))
+    elif isinstance(value, list):
+        for part in value:
+            yield from _texts_in(part, secret)
 
 
 def _as_known(failure: Exception, secrets: frozenset[str]) -> OSError:

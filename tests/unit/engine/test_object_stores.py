@@ -32,6 +32,17 @@ def test_secrets_are_taken_out_of_messages() -> None:
     assert shown == "RuntimeError: GET /x?user=somebody&token=*** or ***"
 
 
+def test_secrets_within_options_are_taken_out_of_messages() -> None:
+    options = {
+        "client_kwargs": '{"aws_session_token": "s1", "region_name": "eu-9"}',
+        "TOKEN": '{"parts": [{"private": "s2"}], "n": 7}',
+        "skip": "[1, {}]",
+    }
+    failure = RuntimeError("s1 of eu-9 and s2")
+    shown = str(_as_known(failure, _secrets_in(options)))
+    assert shown == "RuntimeError: *** of eu-9 and ***"
+
+
 def test_files_of_a_run_are_one_object(tmp_path: Path) -> None:
     files = {"1-a.keys": b"k" * 100, "1-a.data": b"", "1-a.ends": b"12"}
     for name, content in files.items():
