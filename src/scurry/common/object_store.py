@@ -57,6 +57,8 @@ _PAUSE, _ATTEMPTS = 0.1, 9
 _AT_ONCE = 1000
 #: Words in the names of options whose values are shown to nobody.
 _SECRET = ("secret", "token", "password", "key", "credential", "connection", "cert")
+#: Libraries that write the headers of requests, with credentials, into their logs for debugging.
+_TALKATIVE = ("botocore", "aiobotocore", "s3fs", "gcsfs", "google", "azure", "adlfs", "urllib3")
 #: Failures that another attempt does not change.
 _FINAL = (FileNotFoundError, FileExistsError, PermissionError)
 _FINAL_NUMBERS = frozenset({errno.ENOSYS, errno.ENAMETOOLONG, errno.EPERM})
@@ -145,6 +147,7 @@ class ObjectStore:
             return HadoopFiles(self.scheme, self._options)
         import fsspec
 
+        _keep_credentials_out_of_logs()
         plain = {"skip_instance_cache": True, "use_listings_cache": False}
         asked = {**plain, **_DEFAULTS.get(self.scheme, {}), **self._options}
         return fsspec.filesystem(self.scheme, **asked)
@@ -243,6 +246,14 @@ def _secrets_in(options: Mapping[str, str]) -> frozenset[str]:
     values.update(_texts_in(_arguments(options), secret=False))
     values.discard("")
     return frozenset(values | {quote(value, safe="") for value in values})
+
+
+def _keep_credentials_out_of_logs() -> None:
+    """Have libraries of stores log no details, unless somebody has set a level for one of them."""
+    for name in _TALKATIVE:
+        logger = logging.getLogger(name)
+        if logger.level == logging.NOTSET:
+            logger.setLevel(logging.INFO)
 
 
 def _names_a_secret(name: str) -> bool:
