@@ -24,10 +24,10 @@ class Reporting:
         job_id: str,
         metrics: Callable[[], JobMetrics],
         configuration: Configuration,
-        queries: str = "",
+        queries: Callable[[], str] = str,
     ) -> None:
-        """Begin to listen, if the configuration says so; raises if that cannot be done. Queries
-        about state are answered at ``queries``."""
+        """Begin to listen, if the configuration says so; raises if that cannot be done. ``queries``
+        tells where queries about state are answered now."""
         self._endpoint = endpoint_of(configuration, metrics)
         #: where Prometheus can read the metrics, if anywhere
         self.address = "" if self._endpoint is None else self._endpoint.address

@@ -119,7 +119,7 @@ class StatusFile:
         job_id: str,
         metrics: Callable[[], JobMetrics],
         address: str = "",
-        queries: str = "",
+        queries: Callable[[], str] = str,
     ) -> None:
         self._directory = str(directory)
         self._path = Layout(directory).status
@@ -127,7 +127,7 @@ class StatusFile:
         self._metrics = metrics
         self._address = address
         self._queries = queries
-        self._shown = (-2, 0)
+        self._shown = (-2, 0, "")
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._keep, name="scurry-status", daemon=True)
 
@@ -150,7 +150,8 @@ class StatusFile:
         while not self._ended.wait(pause):
             began = time.monotonic()
             metrics = self._metrics()
-            news = (metrics.last_completed_checkpoint_id, len(metrics.waiting))
+            queries = self._queries()
+            news = (metrics.last_completed_checkpoint_id, len(metrics.waiting), queries)
             if news != self._shown or began - written >= _SIGN_SECONDS:
                 self._shown, written = news, began
                 self._write(metrics)
@@ -164,7 +165,7 @@ class StatusFile:
             written=time.time(),
             metrics=metrics,
             prometheus=self._address,
-            queries=self._queries,
+            queries=self._queries(),
         )
         with _never_fatal():
             _replace(self._path, msgspec.json.encode(status))
@@ -174,6 +175,7 @@ class StatusFile:
         self._ended.set()
         if self._thread.is_alive():
             self._thread.join()
+        self._address = ""
         if keep:
             self._write(self._metrics())
         with _never_fatal():

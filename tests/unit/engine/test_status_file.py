@@ -87,6 +87,27 @@ def test_news_is_written_within_a_second_or_so(tmp_path: Path) -> None:
     file.close(keep=False)
 
 
+def test_it_says_where_queries_are_answered_now(tmp_path: Path) -> None:
+    address = "http://127.0.0.1:1"
+    metrics = "http://127.0.0.1:3/metrics"
+    file = StatusFile(tmp_path, "4711", snapshot, metrics, lambda: address)
+    file.start()
+
+    def shown() -> str:
+        found = status_of(str(tmp_path))
+        return "" if found is None else found.queries
+
+    assert eventually(lambda: shown() == "http://127.0.0.1:1")
+    # the process that answers has died, and the new one listens elsewhere
+    address = "http://127.0.0.1:2"
+    assert eventually(lambda: shown() == "http://127.0.0.1:2")
+    address = ""
+    file.close(keep=True)
+    ended = status_of(str(tmp_path))
+    assert ended is not None
+    assert (ended.queries, ended.prometheus) == ("", "")
+
+
 def test_a_directory_that_cannot_be_written_does_no_harm(tmp_path: Path) -> None:
     file = StatusFile(tmp_path / "missing", "4711", snapshot)
     file.start()

@@ -102,8 +102,9 @@ class ViewKeeper:
 
     @property
     def address(self) -> str:
-        """Where queries are answered; empty if they are not."""
-        return "" if self._server is None else self._server.address
+        """Where queries are answered now; empty if they are not."""
+        server = self._server
+        return "" if server is None else server.address
 
     @property
     def directory(self) -> Path:
@@ -193,6 +194,7 @@ class ViewKeeper:
         if not linger:
             if self._server is not None:
                 self._server.stop()
+                self._server = None
             shutil.rmtree(self._directory, ignore_errors=True)
         self._lock.release()
 

@@ -202,7 +202,7 @@ class SparkJob:
                     lambda: self.job_metrics,
                     self._configuration,
                 ),
-                queries="" if self._views is None else self._views.address,
+                queries=lambda: "" if self._views is None else self._views.address,
             )
         except BaseException:
             if self._views is not None:
