@@ -7,7 +7,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 WITH_JAVA := JAVA_HOME="$$(sh scripts/ensure-java.sh)" && export JAVA_HOME
 
-.PHONY: help demo test lint pytest fuzz soak soak-hours soak-sinks soak-objects bench diff-flink docs clean
+.PHONY: help demo test test-live lint pytest fuzz soak soak-hours soak-sinks soak-objects bench diff-flink docs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -37,6 +37,9 @@ pytest: lint $(STAMP) ## run all tests, after lint
 	@echo "==> tests: pytest, two processes"
 	@$(WITH_JAVA) && $(BIN)/scurry warm-up && \
 	  TMPDIR="$$(sh scripts/test-directory.sh)" $(BIN)/python -m pytest -n 2 --dist loadgroup
+
+test-live: $(STAMP) ## run tests/spark with all jobs in the live engine
+	@$(WITH_JAVA) && $(BIN)/scurry warm-up && $(BIN)/python -m pytest tests/spark --engine live
 
 PROGRAMS ?= 10000
 fuzz: $(STAMP) ## run random programs, PROGRAMS=n of them, and compare them with a model of Flink

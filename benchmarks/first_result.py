@@ -48,6 +48,7 @@ class Contender:
 
 CONTENDERS = (
     Contender("scurry", ("first_flink_api", "scurry"), "default settings, class archive made"),
+    Contender("scurry_live", ("first_flink_api", "scurry", "live"), "live, class archive made"),
     Contender("pyspark_tws", ("first_pyspark",), "transformWithState, RocksDB, two partitions"),
     Contender("pyflink", ("first_flink_api", "pyflink"), "default settings", _FLINK),
 )

@@ -91,6 +91,13 @@ CONTENDERS = (
         options=("execution.engine=live",),
     ),
     Contender(
+        "scurry_live_200_ms",
+        "kafka_scurry",
+        "EXACTLY_ONCE",
+        note="live, a checkpoint every 200 ms, exactly once",
+        options=("execution.engine=live", "execution.checkpointing.interval=200 ms"),
+    ),
+    Contender(
         "scurry_live_50_ms",
         "kafka_scurry",
         "EXACTLY_ONCE",
@@ -140,6 +147,8 @@ class Bench:
     def __init__(self, broker: KafkaBroker) -> None:
         self.servers = broker.bootstrap_servers
         self._admin = broker.admin()
+        #: by their numbers of events
+        self._full: dict[int, str] = {}
         self.phases: dict[str, float] = {}
         #: seconds from the start of the last contender's process to its first result
         self.first_result_s = 0.0
@@ -201,8 +210,7 @@ class Bench:
 
     def throughput(self, contender: Contender, events: int, per_batch: int) -> float:
         """Events/s of a full topic, from the first results to the last."""
-        source, sink = self.topic(), self.topic()
-        self._fill(source, events)
+        source, sink = self._full_topic(events), self.topic()
         per_batch = per_batch or contender.per_batch
         limit = ("--records-per-batch", str(per_batch)) if per_batch else ()
         began = time.monotonic()
@@ -252,6 +260,13 @@ class Bench:
             found, quiet = found + len(messages), 0 if messages else quiet + 1
         consumer.close()
         return found
+
+    def _full_topic(self, events: int) -> str:
+        """A topic with so many events, the same for all that want as many."""
+        if events not in self._full:
+            self._full[events] = self.topic()
+            self._fill(self._full[events], events)
+        return self._full[events]
 
     def _fill(self, topic: str, events: int) -> None:
         producer = Producer({"bootstrap.servers": self.servers, "linger.ms": 20})

@@ -6,7 +6,8 @@ second, and are measured the same way, one after the other, each in a process of
 ``--rate 0`` records are made as fast as they are taken, and what counts is how many that is.
 
 Shapes: ``one`` keyed stage, ``two`` of them, ``windows`` of 100 ms with a process function (a
-result is due when its window ends, so the wait for that is not in its latency). A million keys are
+result is due when its window ends, so the wait for that is not in its latency), ``timers``: an
+event-time timer for each record, for which only ``--rate 0`` says something. A million keys are
 ``--shape one --keys 1000000``.
 """
 
@@ -58,15 +59,19 @@ class Contender:
         return os.environ.get(variable) if variable else sys.executable
 
 
+_OURS = ("one", "two", "windows", "timers")
 CONTENDERS = (
-    Contender("scurry", "live_scurry", ("execution.engine=live",), "live, 4 ms linger"),
+    Contender(
+        "scurry", "live_scurry", ("execution.engine=live",), "live, 4 ms linger", shapes=_OURS
+    ),
     Contender(
         "scurry_no_linger",
         "live_scurry",
         ("execution.engine=live", "execution.live.linger=0 ms"),
         "live, no linger",
+        shapes=_OURS,
     ),
-    Contender("scurry_micro_batch", "live_scurry", (), "micro-batches"),
+    Contender("scurry_micro_batch", "live_scurry", (), "micro-batches", shapes=_OURS),
     Contender(
         "pyflink_thread",
         "live_pyflink",
@@ -198,7 +203,7 @@ def _compare(results: list[Result]) -> None:
 @click.command(help=__doc__.splitlines()[0])
 @click.option("--rate", default=5000.0, show_default=True, help="events/s; 0 for all at once")
 @click.option("--keys", default=10_000, show_default=True)
-@click.option("--shape", type=click.Choice(["one", "two", "windows"]), default="one")
+@click.option("--shape", type=click.Choice(_OURS), default="one")
 @click.option("--seconds", default=15.0, show_default=True, help="seconds that are measured")
 @click.option("--warm", default=8.0, show_default=True, help="seconds before them")
 @click.option("--only", multiple=True, help="contenders, by name")

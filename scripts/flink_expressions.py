@@ -8,6 +8,8 @@ Each file has one expression a line; empty lines and lines that start with ``--`
 to ``x.txt`` the script writes ``x.json``: for each expression Flink's type and value, or ``error``
 with the place where Flink refused it, "plan" or "run". Expressions are evaluated in batch mode in
 the zone of ``ZONE``, many in one query, because a query costs a second and an expression nothing.
+
+A line that begins with SELECT or WITH is a query: its types and all its rows are written.
 """
 
 from __future__ import annotations
@@ -39,10 +41,32 @@ class Evaluator:
         self.results: dict[str, dict] = {}
 
     def evaluate(self, expressions: list[str]) -> list[dict]:
-        planned = [e for e in expressions if self._plans(e)]
+        for one in filter(is_query, expressions):
+            self._query(one)
+        planned = [e for e in expressions if not is_query(e) and self._plans(e)]
         for start in range(0, len(planned), SIZE):
             self._run(planned[start : start + SIZE])
         return [self.results[e] for e in expressions]
+
+    def _query(self, query: str) -> None:
+        found: dict = {"sql": query}
+        self.results[query] = found
+        try:
+            table = self.tables.sql_query(query)
+            columns = table._j_table.getResolvedSchema().getColumns()
+            types = [c.getDataType().getLogicalType().asSummaryString() for c in columns]
+        except Exception as failure:
+            found.update(error="plan", says=says(failure))
+            return
+        try:
+            rows = table._j_table.execute().collect()
+            found.update(types=types, rows=[])
+            while rows.hasNext():
+                found["rows"].append(plain(rows.next())["row"])
+            rows.close()
+        except Exception as failure:
+            found.pop("rows", None)
+            found.update(error="run", says=says(failure))
 
     def _plans(self, expression: str) -> bool:
         try:
@@ -70,6 +94,11 @@ class Evaluator:
             middle = len(expressions) // 2
             self._run(expressions[:middle])
             self._run(expressions[middle:])
+
+
+def is_query(line: str) -> bool:
+    """Whether a line is a whole query."""
+    return line.startswith(("SELECT ", "WITH "))
 
 
 def says(failure: Exception) -> str:

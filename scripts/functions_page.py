@@ -51,6 +51,9 @@ What is different from Flink:
   NULL; there Flink gives -1 for numbers.
 - `CURRENT_TIMESTAMP` and its relatives give the time of the micro-batch, one for all its rows, so
   that a micro-batch that is run again computes the same. In batch mode it is the query's start.
+- Two values of the type VARIANT are equal where they say the same; in Flink the order of keys
+  matters, and 1 is not 1.0. An object within an object can be taken out, where Flink may give NULL.
+  A VARIANT reaches Python as its JSON. No column of a table can be declared as VARIANT.
 - `PRINTF` knows the conversions `s d x o f e g c b n %`.
 """
 

@@ -422,6 +422,11 @@ says how far that holds: it lists every public name of `pyflink.common`, `pyflin
 `...` stands for a default value. What a class inherits is listed with it. The table is held to
 the code by a test, so an entry here is neither ahead of the code nor behind it.
 
+Defaults, the classes that a class extends, operators and protocols, values of enumerations and what
+a subclass has to implement are compared by `scripts/pyflink_classes.py`; what differs on purpose is
+in `tests/contract/pyflink_differences.toml`, with reasons. Programs that PyFlink has run, and that
+print the same here, are in `tests/pyflink/programs`.
+
 ## Summary
 
 {left}

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from scurry.common.options.execution import LIVE, MICRO_BATCH
 from scurry.datastream.unstarted import forget
 from scurry.testing.servers import PostgresServer, RabbitMQServer, RedisServer
 
@@ -25,6 +27,24 @@ settings.register_profile(
 )
 settings.register_profile("long", parent=settings.get_profile("usual"), max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
+
+
+#: In the live engine there is a checkpoint in nearly every round, as every micro-batch is one.
+LIVE_EVERYWHERE = {"execution.engine": LIVE, "execution.checkpointing.interval": "1 ms"}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--engine",
+        choices=[MICRO_BATCH, LIVE],
+        default=MICRO_BATCH,
+        help="runs all jobs on Spark that do not say otherwise; see SCURRY_CONF",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--engine") == LIVE:
+        os.environ["SCURRY_CONF"] = json.dumps(LIVE_EVERYWHERE)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

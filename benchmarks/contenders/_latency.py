@@ -25,7 +25,7 @@ def options() -> argparse.ArgumentParser:
         "--rate", type=float, required=True, help="events/s in all; 0 for all at once"
     )
     made.add_argument("--keys", type=int, default=10_000)
-    made.add_argument("--shape", choices=("one", "two", "windows"), default="one")
+    made.add_argument("--shape", choices=("one", "two", "windows", "timers"), default="one")
     made.add_argument("--seconds", type=float, required=True, help="how long events are made")
     made.add_argument("--parallelism", type=int, default=2)
     made.add_argument("--interval-ms", type=int, default=1000, help="between checkpoints")

@@ -1,6 +1,7 @@
 """The first result of a small job, written for PyFlink: run by PyFlink and by Scurry.
 
-``python -m benchmarks.contenders.first_flink_api pyflink`` (or ``scurry``) imports that package.
+``python -m benchmarks.contenders.first_flink_api pyflink`` (or ``scurry``) imports that package;
+``scurry live`` runs it in the live engine.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if sys.argv[1:] == ["pyflink"]:
     from pyflink.datastream import KeyedProcessFunction, StreamExecutionEnvironment
     from pyflink.datastream.state import ValueStateDescriptor
 else:
-    from scurry.common import Types
+    from scurry.common import Configuration, Types
     from scurry.datastream import KeyedProcessFunction, StreamExecutionEnvironment
     from scurry.datastream.state import ValueStateDescriptor
 
@@ -36,6 +37,9 @@ class Count(KeyedProcessFunction):
 def main() -> None:
     """Count by key, and say when the first count has arrived."""
     env = StreamExecutionEnvironment.get_execution_environment()
+    if sys.argv[2:] == ["live"]:
+        live = Configuration.of({"execution.engine": "live"})
+        env = StreamExecutionEnvironment.get_execution_environment(live)
     events = env.from_collection(list(range(EVENTS)), type_info=Types.LONG())
     keyed = events.key_by(lambda event: event % KEYS, key_type=Types.LONG())
     with keyed.process(Count(), output_type=Types.LONG()).execute_and_collect() as results:

@@ -24,6 +24,8 @@ from scurry.functions.sink import AT_LEAST_ONCE, Sink, SinkWriter, WriterContext
 from scurry.functions.source import Json, ReadPlan, ReadRange, Source, SourceBatch, SourceEnumerator
 
 _PLENTY = 1 << 62
+#: In event time, of which ten records are a millisecond.
+_TIMER_DELAY_MS = 5000
 
 
 class _Pace(SourceEnumerator):
@@ -49,13 +51,16 @@ class _Pace(SourceEnumerator):
 
 
 class Paced(Source):
-    """Records of a key and a due time, at a steady rate."""
+    """Records of a key and a due time, and of their number if that is wanted, at a steady rate."""
 
     bounded = False
     as_tuples = True
 
-    def __init__(self, rate: float, keys: int, partitions: int, start: float) -> None:
+    def __init__(
+        self, rate: float, keys: int, partitions: int, start: float, numbered: bool = False
+    ) -> None:
         self.partitions = partitions
+        self._numbered = numbered
         self._rate = rate / partitions
         self._keys = keys
         self._start = start
@@ -77,7 +82,10 @@ class Paced(Source):
             due = (self._start + np.arange(begin, end) / self._rate) * 1e6
         else:
             due = np.full(end - begin, time.time() * 1e6)
-        yield SourceBatch(rows=list(zip(keys.tolist(), due.astype(np.int64).tolist(), strict=True)))
+        columns = [keys.tolist(), due.astype(np.int64).tolist()]
+        if self._numbered:
+            columns.append(numbers.tolist())
+        yield SourceBatch(rows=list(zip(*columns, strict=True)))
 
 
 class Count(KeyedProcessFunction):
@@ -96,6 +104,20 @@ class Size(ProcessWindowFunction):
 
     def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterable[Any]:
         yield len(list(elements)), context.window().end * 1000
+
+
+class CountLater(KeyedProcessFunction):
+    """Sets a timer for every record, no two of a key at the same time, and counts when it fires."""
+
+    def open(self, runtime_context: Any) -> None:
+        self._count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value: Any, ctx: Any) -> None:
+        ctx.timer_service().register_event_time_timer(ctx.timestamp() + _TIMER_DELAY_MS)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
+        self._count.update((self._count.value() or 0) + 1)
+        yield ctx.get_current_key(), timestamp
 
 
 class _Writer(SinkWriter):
@@ -129,6 +151,8 @@ def shaped(events: DataStream, shape: str) -> DataStream:
             TumblingEventTimeWindows.of(Time.milliseconds(100))
         )
         return windows.process(Size())
+    if shape == "timers":
+        return events.key_by(lambda e: e[0]).process(CountLater())
     counted = events.key_by(lambda e: e[0]).process(Count())
     if shape == "two":
         counted = counted.key_by(lambda e: e[0] // 7).process(Count())
@@ -150,11 +174,16 @@ def main() -> None:
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(given.parallelism)
     start = float((given.work / "start").read_text())
-    source = Paced(given.rate, given.keys, given.parallelism, start)
+    timers = given.shape == "timers"
+    source = Paced(given.rate, given.keys, given.parallelism, start, timers)
     strategy: Any = None
     if given.shape == "windows":
         strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
             lambda event, _: event[1] // 1000
+        )
+    if timers:
+        strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+            lambda event, _: event[2] // 10
         )
     events = env.from_source(source, strategy, "paced")
     shaped(events, given.shape).sink_to(LatencySink(given.work))

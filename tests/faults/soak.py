@@ -184,11 +184,11 @@ class Round:
             self.tally.lost += (due - found).total()
             self.tally.duplicated += (found - due).total()
         held = pickle.loads((self.root / "state.pickle").read_bytes())
-        self.tally.mismatches += _differences(states, held)
+        self.tally.mismatches += differences(states, held)
         self.tally.batches += epoch.batch + 1
 
 
-def _differences(wanted: dict[str, Any], found: dict[str, Any]) -> int:
+def differences(wanted: dict[str, Any], found: dict[str, Any]) -> int:
     """How many values of all states are not what they should be."""
     wrong = 0
     for uid, state in ((uid, state) for uid, states in wanted.items() for state in states):

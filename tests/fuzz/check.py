@@ -95,7 +95,7 @@ def drive(env: StreamExecutionEnvironment, run: Run) -> None:
 def _job(compiled: CompiledJob, run: Run, after: LocalJob | None = None) -> LocalJob:
     clock = 0 if after is None else after.clock
     if run.rounds:
-        return LocalRounds(compiled, clock, after, run.rounds)
+        return LocalRounds(compiled, clock, after, run.rounds, copies=run.copies)
     return LocalJob(compiled, clock, after)
 
 

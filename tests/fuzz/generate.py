@@ -314,5 +314,6 @@ runs = st.builds(
     takeover=st.lists(batches, max_size=2).map(tuple),
     tick=st.sampled_from([0, 0, 10, 60]),
     rounds=st.sampled_from([0, 0, 1, 3]),
+    copies=st.booleans(),
     settings=settings,
 )

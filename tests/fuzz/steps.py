@@ -57,4 +57,6 @@ class Run:
     tick: int = 0
     #: rounds of a micro-batch, as in the live engine; 0 for the engine of micro-batches
     rounds: int = 0
+    #: whether copies of the process write the state after rounds
+    copies: bool = False
     settings: Mapping[str, str] = field(default_factory=dict)

@@ -6,7 +6,8 @@ import copy
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -22,9 +23,12 @@ from scurry.state.journal import Journal
 from scurry.state.local.disk import LocalStore
 from scurry.state.local.memory import MemoryStore
 from scurry.state.local.store import Store
-from scurry.state.slot_store import Outcome, SlotStore
+from scurry.state.slot_parts import Outcome
+from scurry.state.slot_store import SlotStore
+from scurry.state.tables.broadcast_table import BroadcastTable
 from scurry.state.tables.key_scope import KeyScope
-from scurry.state.tables.list_table import ListTable
+from scurry.state.tables.list_table import ListTable, TableListState
+from scurry.state.tables.map_table import MapTable, TableMapState
 from scurry.state.tables.table import TableValueState
 
 
@@ -42,6 +46,18 @@ class Slot:
         self.scope = KeyScope()
         self.table = self.store.table("op", "v", bulk=True)
         self.value = TableValueState(self.table, self.scope)
+        made = self.store.records, 128
+        shared: dict[str, Any] = {"cache": self.store.cache, "bulk": True}
+        self.maps = self.store.part("op\x1fm", lambda: MapTable("op\x1fm", *made, **shared))
+        self.map = TableMapState(self.maps, self.scope)
+        epoch = partial(getattr, self.store, "epoch")
+        self.lists = self.store.part(
+            "op\x1fl", lambda: ListTable("op\x1fl", *made, epoch, **shared)
+        )
+        self.list = TableListState(self.lists, self.scope)
+        self.rules = self.store.part(
+            "op\x1fr", lambda: BroadcastTable("op\x1fr", self.store.reader)
+        )
         self.queue = self.store.part("op#t", lambda: TimerQueue("op#t", local, 128))
         self.queue.begin()
 
@@ -51,7 +67,9 @@ class Slot:
 
     def write(self, journal: Journal) -> Iterator[Envelope]:
         self.store.commit(journal, b"notes")
-        yield Envelope(0, 0, "written", 0, "", 0, 0, 0, b"")
+        # as a host does, it looks at the store after the commit
+        told = b"%d" % self.store.entries
+        yield Envelope(0, 0, "written", 0, "", 0, 0, 0, told)
 
     def freeze(self) -> None:
         self.store.freeze()
@@ -75,11 +93,18 @@ class Program:
         self.root = root
         self.truth: dict[int, Any] = {}
         self.timers: set[tuple[int, int]] = set()
+        self.maps: dict[int, dict[Any, Any]] = {}
+        self.lists: dict[int, list[Any]] = {}
+        self.rules: dict[int, Any] = {}
         #: what the last epoch has, and what was true then
-        self.epoch: tuple[StoredHead | None, Any] = (None, ({}, set()))
+        self.epoch: tuple[StoredHead | None, Any] = (None, copy.deepcopy(self.everything))
         self.working: tuple[SlotCopy, Any] | None = None
         self.attempts = self.copies = 0
         self.start()
+
+    @property
+    def everything(self) -> Any:
+        return self.truth, self.timers, self.maps, self.lists, self.rules
 
     def start(self) -> None:
         """A fresh process."""
@@ -89,8 +114,13 @@ class Program:
     def step(self) -> None:
         often = (self.update, self.clear, self.change_in_place, self.read, self.announce)
         timers = (self.set_timer, self.set_timer, self.delete_timer, self.fire)
+        maps = (self.put, self.put, self.remove, self.get_entry, self.change_entry, self.list_map)
+        lists = (self.append, self.append, self.replace, self.get_list, self.change_element)
+        others = (self.clear_map, self.set_rule, self.set_rule, self.remove_rule, self.list_rules)
         seldom = (self.complete, self.complete, self.list_all, self.write_itself, self.crash)
-        self.random.choice((*often, *often, *timers, *timers, *timers, *[self.mark] * 3, *seldom))()
+        marks = [self.mark] * 4
+        states = (*often, *often, *timers, *timers, *maps, *maps, *lists, *lists, *others)
+        self.random.choice((*states, *marks, *seldom))()
 
     def key(self) -> int:
         self.slot.scope.key = self.random.randrange(8)
@@ -124,6 +154,76 @@ class Program:
 
     def list_all(self) -> None:
         assert dict(self.slot.table.items()) == self.truth
+        assert dict(self.slot.maps.items()) == {k: v for k, v in self.maps.items() if v}
+        assert dict(self.slot.lists.items()) == {k: v for k, v in self.lists.items() if v}
+        self.list_rules()
+
+    def value(self) -> Any:
+        return self.random.choice([5, "x", None, [], [7]])
+
+    def put(self) -> None:
+        key, entry, value = self.key(), self.time(), self.value()
+        self.slot.map.put(entry, copy.deepcopy(value))
+        self.maps.setdefault(key, {})[entry] = value
+
+    def remove(self) -> None:
+        key, entry = self.key(), self.time()
+        self.slot.map.remove(entry)
+        self.maps.get(key, {}).pop(entry, None)
+
+    def get_entry(self) -> None:
+        key, entry = self.key(), self.time()
+        assert self.slot.map.contains(entry) == (entry in self.maps.get(key, {}))
+        assert self.slot.map.get(entry) == self.maps.get(key, {}).get(entry)
+
+    def change_entry(self) -> None:
+        key, entry = self.key(), self.time()
+        found = self.slot.map.get(entry)
+        if isinstance(found, list):
+            found.append(1)
+            self.maps[key][entry] = [*self.maps[key][entry], 1]
+
+    def list_map(self) -> None:
+        key = self.key()
+        assert dict(self.slot.map.items()) == self.maps.get(key, {})
+
+    def clear_map(self) -> None:
+        self.maps.pop(self.key(), None)
+        self.slot.map.clear()
+
+    def append(self) -> None:
+        key, value = self.key(), self.value()
+        self.slot.list.add(copy.deepcopy(value))
+        self.lists.setdefault(key, []).append(value)
+
+    def replace(self) -> None:
+        key, values = self.key(), [self.value() for _ in range(self.random.randrange(3))]
+        self.slot.list.update(copy.deepcopy(values))
+        self.lists[key] = values
+
+    def get_list(self) -> None:
+        key = self.key()
+        assert self.slot.list.get() == self.lists.get(key, [])
+
+    def change_element(self) -> None:
+        key = self.key()
+        for at, found in enumerate(self.slot.list.get()):
+            if isinstance(found, list):
+                found.append(1)
+                self.lists[key][at] = [*self.lists[key][at], 1]
+
+    def set_rule(self) -> None:
+        name, value = self.time(), self.value()
+        self.slot.rules.put(name, copy.deepcopy(value))
+        self.rules[name] = value
+
+    def remove_rule(self) -> None:
+        name = self.time()
+        self.slot.rules.remove(name)
+        self.rules.pop(name, None)
+
+    def list_rules(self) -> None:
+        assert dict(self.slot.rules.items()) == self.rules
 
     def set_timer(self) -> None:
         at, key = self.time(), self.key()
@@ -145,7 +245,7 @@ class Program:
 
     def mark(self) -> None:
         if self.working is None and can_be_copied(self.slot.host, self.slot.journal, 0):
-            held = copy.deepcopy((self.truth, self.timers))
+            held = copy.deepcopy(self.everything)
             self.working = SlotCopy(self.slot.host, self.slot.journal), held
             self.copies += 1
 
@@ -165,7 +265,7 @@ class Program:
             list(self.slot.write(self.slot.journal))
             self.slot.store.begin(self.slot.journal)
             self.slot.queue.begin()
-            self.epoch = self.slot.journal.stored, copy.deepcopy((self.truth, self.timers))
+            self.epoch = self.slot.journal.stored, copy.deepcopy(self.everything)
 
     def crash(self) -> None:
         """The task dies, perhaps when the copy has written all that no epoch names."""
@@ -175,7 +275,8 @@ class Program:
             self.working[0].give_up()
             self.working = None
         self.slot.store.close()
-        self.truth, self.timers = copy.deepcopy(self.epoch[1])
+        held = copy.deepcopy(self.epoch[1])
+        self.truth, self.timers, self.maps, self.lists, self.rules = held
         self.start()
         self.list_all()
         assert sorted(self.slot.queue.pending()) == sorted(self.timers)
@@ -184,7 +285,7 @@ class Program:
 @pytest.mark.parametrize("seed", range(4))
 def test_random_programs(tmp_path: Path, seed: int) -> None:
     program = Program(tmp_path, seed)
-    for _ in range(500):
+    for _ in range(700):
         program.step()
     program.complete()
     program.list_all()
@@ -272,9 +373,53 @@ def test_a_slot_that_cannot_be_frozen_writes_itself(slot: Slot, tmp_path: Path) 
     fill(slot, {1: 1})
     assert can_be_copied(slot.host, slot.journal, 1)
     assert not can_be_copied(slot.host, slot.journal, 3)
-    made = slot.store.records, 128
-    slot.store.part("op\x1fl", lambda: ListTable("op\x1fl", *made, lambda: 1))
-    assert not can_be_copied(slot.host, slot.journal, 1)
     in_memory = Slot(tmp_path / "other", 1, None, local=MemoryStore())
     fill(in_memory, {1: 1})
     assert not can_be_copied(in_memory.host, in_memory.journal, 1)
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_copies_without_number_do_not_cost_the_local_store(slot: Slot, killed: bool) -> None:
+    """Each reads it, and there is room for 64 processes that do."""
+    for number in range(70):
+        if killed:
+            # it has opened the store, and does not come to closing it
+            in_copy(slot, slot.store.local.reopen)
+            slot.store.local.begin()
+        else:
+            fill(slot, {1: number})
+            wait_for(SlotCopy(slot.host, slot.journal))
+    fill(slot, {1: "last"})
+    wait_for(SlotCopy(slot.host, slot.journal))
+    assert slot.store.rebuilds == 0
+
+
+def test_another_process_that_has_written_to_the_local_store_is_noticed(
+    slot: Slot, tmp_path: Path
+) -> None:
+    """What it has written must not be read instead of what was there."""
+    fill(slot, {1: 1})
+    list(slot.write(slot.journal))
+    slot.store.begin(slot.journal)
+    fill(slot, {2: 2})
+
+    def write_too() -> None:
+        slot.store.local.reopen()
+        fill(slot, {1: "of an earlier attempt"})
+        slot.store.commit(FileJournal(tmp_path / "log", tmp_path / "runs", "other", None), b"")
+
+    in_copy(slot, write_too)
+    with pytest.raises(JobError, match="was changed by another process while a checkpoint"):
+        SlotCopy(slot.host, slot.journal)
+
+
+def in_copy(slot: Slot, work: Callable[[], None]) -> None:
+    """Do something in a copy of this process."""
+    slot.store.local.prepare_copy()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            work()
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)

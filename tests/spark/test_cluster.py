@@ -117,6 +117,7 @@ doors.this_machine = lambda: str(os.getpid())
 
 
 @pytest.mark.cluster
+@pytest.mark.micro_batch("counts micro-batches")
 def test_a_job_on_two_executors(tmp_path: Path) -> None:
     script = tmp_path / "job.py"
     script.write_text(SCRIPT)

@@ -227,6 +227,7 @@ def test_sockets_lie_where_only_the_owner_can_go(session: SparkSession) -> None:
     assert all(stat.S_IMODE(path.parent.stat().st_mode) == 0o700 for path in ours if path.exists())
 
 
+@pytest.mark.micro_batch("looks for the directories of micro-batches")
 def test_nothing_is_left_of_a_job_that_has_ended(tmp_path: Path) -> None:
     local = tmp_path / "local"
     settings = {

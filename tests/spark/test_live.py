@@ -161,6 +161,18 @@ def test_more_tasks_than_slots_are_refused_at_once(tmp_path: Path) -> None:
         env.execute()
 
 
+def test_a_slot_is_left_for_what_spark_does_beside(tmp_path: Path, session: SparkSession) -> None:
+    """Else the tasks would have all slots, and wait for ever for what they are to read."""
+    slots = int(session.sparkContext.defaultParallelism)
+    env = environment(tmp_path, LIVE, slots)
+    rows = env.from_data_frame(session.range(20)).uid("frame")
+    rows.key_by(lambda row: row.id).process(Count()).print()
+    more = "needs one more slot, in which Spark works for 'frame', and"
+    told = rf"all {slots} tasks .* {more} .* parallelism of {slots - 1} or less"
+    with pytest.raises(ConfigurationError, match=told):
+        env.execute()
+
+
 def test_a_job_whose_slots_others_have_says_so(tmp_path: Path, session: SparkSession) -> None:
     """One of the session's slots is taken for a while."""
     context, group = session.sparkContext, "others"

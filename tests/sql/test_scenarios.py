@@ -74,12 +74,13 @@ def test_what_cannot_run_is_refused_when_it_is_planned(scenario: Scenario, tmp_p
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=ident)
 def test_batch_mode_sends_the_final_table_once(scenario: Scenario, tmp_path: Path) -> None:
     expected = scenario.table if scenario.batch is None else scenario.batch
-    table = build(scenario, tmp_path, EnvironmentSettings.in_batch_mode())
+    batch = EnvironmentSettings.in_batch_mode()
     if scenario.refused_in_batch is not None or expected is None:
         with pytest.raises(ScurryError) as refusal:
-            changes_of_table(table)
+            changes_of_table(build(scenario, tmp_path, batch))
         assert (scenario.refused_in_batch or scenario.refused or "") in str(refusal.value)
         return
+    table = build(scenario, tmp_path, batch)
     found = changes_of_table(table, 2, crash=[1], rescale={2: 3}, parallelism=2)
     assert {kind for kind, *_ in found} <= {"+I"}
     assert table_text(texts(found)) == expected

@@ -26,7 +26,7 @@ from scurry.planner.bind.matching import MatchRowsBinder
 from scurry.planner.bind.scope import Scope
 from scurry.planner.columns import Column
 from scurry.planner.errors import unknown
-from scurry.planner.lower_match import lowered_expression
+from scurry.planner.lowering.matches import lowered_expression
 from scurry.planner.simplify_expressions import simplified
 from scurry.runtime.expressions import EvaluationError
 from scurry.runtime.relational.match_reads import events_of

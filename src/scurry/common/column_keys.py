@@ -49,15 +49,18 @@ def hash_column(column: pa.Array) -> Hashes:
 
 def hash_tuples(columns: Sequence[pa.Array]) -> Hashes:
     """The hashes of the tuples that rows of ``columns`` are."""
-    pieces: list[Any] = [pa.scalar(b"t", pa.large_binary())]
+    begin, colon, nothing = map(_bytes, (b"t", b":", b""))
+    pieces: list[Any] = [begin]
     for column in columns:
         forms = _forms(column)
-        pieces += [_binary(pc.binary_length(forms)), _COLON, forms]
-    return _hash_forms(pc.binary_join_element_wise(*pieces, _NOTHING))
+        pieces += [_binary(pc.binary_length(forms)), colon, forms]
+    return _hash_forms(pc.binary_join_element_wise(*pieces, nothing))
 
 
-_COLON = pa.scalar(b":", pa.large_binary())
-_NOTHING = pa.scalar(b"", pa.large_binary())
+def _bytes(text: bytes) -> pa.Scalar:
+    """``text`` for Arrow. Made when it is needed: for its first scalar Arrow imports pandas, which
+    would make every start slower."""
+    return pa.scalar(text, pa.large_binary())
 
 
 def _one_by_one(column: pa.Array) -> Hashes:
@@ -94,7 +97,7 @@ def _forms_of_moments(column: pa.Array) -> pa.Array:
 
 
 def _and_zero(forms: pa.Array) -> pa.Array:
-    return pc.binary_join_element_wise(forms, pa.scalar(b"0", pa.large_binary()), _NOTHING)
+    return pc.binary_join_element_wise(forms, _bytes(b"0"), _bytes(b""))
 
 
 def _binary(numbers: pa.Array) -> pa.Array:
@@ -102,7 +105,7 @@ def _binary(numbers: pa.Array) -> pa.Array:
 
 
 def _tagged(tag: bytes, content: pa.Array) -> pa.Array:
-    forms = pc.binary_join_element_wise(pa.scalar(tag, pa.large_binary()), content, _NOTHING)
+    forms = pc.binary_join_element_wise(_bytes(tag), content, _bytes(b""))
     return forms.fill_null(pa.scalar(b"n", pa.large_binary())) if content.null_count else forms
 
 

@@ -58,7 +58,8 @@ class Row(_Held):
 
     ``Row(1, "a")`` has positions only, ``Row(id=1, name="a")`` has names too, in the order written.
     A row of strings serves as a template: ``Person = Row("name", "age")``, then
-    ``Person("Ann", 41)``. Two rows are equal when values, names and kind are equal.
+    ``Person("Ann", 41)``. Two rows are equal when values, names and kind are equal; the order of
+    named fields does not matter.
 
     A field whose name is also a method of `Row` is reached as ``row["name"]``.
     """
@@ -186,6 +187,8 @@ class Row(_Held):
         names = self._names
         if names is not None and item in names:
             return self._values[names.index(item)]
+        if item == "_fields" and names is not None:
+            return list(names)
         raise AttributeError(f"no field {item!r} in {self!r}")
 
     def __setattr__(self, key: str, value: Any) -> None:
@@ -206,14 +209,16 @@ class Row(_Held):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Row):
             return NotImplemented
-        return (
-            self._values == other._values
-            and self._names == other._names
-            and self._kind is other._kind
-        )
+        if self._kind is not other._kind:
+            return False
+        if self._names == other._names:
+            return self._values == other._values
+        if self._names is None or other._names is None:
+            return False
+        return self.as_dict() == other.as_dict() and len(self) == len(other)
 
     def __hash__(self) -> int:
-        return hash(self._values)
+        return hash(self._values if self._names is None else frozenset(self._values))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self._values, self._names, self._kind.value)

@@ -15,6 +15,10 @@ from scurry.runtime.relational.calc import (
     DropUpdateBeforeOperator,
     ExpandOperator,
 )
+from scurry.runtime.relational.changelogs import (
+    FromChangelogOperator,
+    ToChangelogOperator,
+)
 from scurry.runtime.relational.correlate import CorrelateOperator
 from scurry.runtime.relational.final_rows import FinalRowsOperator
 from scurry.runtime.relational.first_rows import EarliestRowOperator, FirstRowOperator
@@ -61,6 +65,10 @@ def _with(*names: str) -> Arguments:
     return arguments
 
 
+#: more first rows than are kept one beside the other
+_MANY = 1 << 40
+
+
 def _keyed(*names: str) -> Arguments:
     """Columns in and out, key columns and retention, then the fields ``names`` of the node."""
 
@@ -72,6 +80,8 @@ def _keyed(*names: str) -> Arguments:
 
 
 _OPERATORS: dict[type[nodes.Relational], tuple[type[Operator], Arguments]] = {
+    nodes.ToChangelog: (ToChangelogOperator, _with("codes")),
+    nodes.FromChangelog: (FromChangelogOperator, _with("code", "kinds")),
     nodes.Calc: (CalcOperator, _with("condition", "projections")),
     nodes.Correlate: (CorrelateOperator, _with("table", "left", "condition")),
     nodes.Expand: (ExpandOperator, _with("grouped", "sets", "ids")),
@@ -157,8 +167,11 @@ def _session_rows(node: nodes.SessionAggregate) -> bool:
 
 def _rank(node: nodes.Rank) -> tuple[type[Operator], Arguments]:
     """Rows that go may let any other row in; where none goes, those beyond the range are let go."""
-    if node.retracting and node.row_key is None:
-        return RankOperator, _keyed("order", "first", "last", "number", "update_before")
+    every = node.bound is not None or node.last >= _MANY
+    if every or (node.retracting and node.row_key is None):
+        return RankOperator, _keyed(
+            "order", "first", "last", "number", "update_before", "bound", "retracting"
+        )
     if (node.first, node.last) == (1, 1) and not node.number and node.row_key is None:
         return TopRowOperator, _keyed("update_before", "order")
     names = "order", "first", "last", "number", "row_key", "update_before"

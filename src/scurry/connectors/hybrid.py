@@ -56,6 +56,10 @@ class HybridSource(Source):
     def room_anywhere(self) -> bool:  # type: ignore[override]
         return any(source.room_anywhere for source in self._sources)
 
+    @property
+    def needs_slot(self) -> bool:
+        return any(source.needs_slot for source in self._sources)
+
     def take_engine(self, engine: str) -> None:
         for source in self._sources:
             source.take_engine(engine)

@@ -151,6 +151,12 @@ class Source(ABC):
         The live engine reads a little every few milliseconds. Most sources have no use for it."""
 
     @property
+    def needs_slot(self) -> bool:
+        """Whether the driver has Spark run jobs for it while the job runs. The tasks of the live
+        engine keep their slots, so there has to be one more for that."""
+        return False
+
+    @property
     def keeps_files(self) -> bool:
         """Whether it keeps files in the directory that :meth:`take_room` gives; then the checkpoint
         has to be on a file system. Whoever overrides that method is taken to do so, except with

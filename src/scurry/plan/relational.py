@@ -110,6 +110,23 @@ class Calc(Relational):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class ToChangelog(Relational):
+    """Each change as an insertion, behind a first column with the code of its kind. ``codes`` are
+    in the order of the kinds' numbers; changes of a kind without one are left out."""
+
+    codes: tuple[str | None, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FromChangelog(Relational):
+    """Each insertion as a change, the kind of which is in the text column ``code``: ``kinds`` has
+    the numbers of kinds for codes. Any other code is an error."""
+
+    code: int
+    kinds: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Correlate(Relational):
     """The input's columns beside those of the table that ``table`` makes of each row. ``left``
     keeps a row whose table is empty, with nulls. ``condition`` is over the columns of both."""
@@ -342,7 +359,8 @@ class Rank(Keyed):
     ``last``. With ``number`` a last column (bigint) has the row number. ``retracting`` says that
     the input can take rows back or update them. With ``row_key`` it updates rows only, which these
     columns identify, and no update puts a row further back. An ORDER BY with LIMIT is a Rank
-    without keys."""
+    without keys. With ``bound``, one of the columns of the key, rows whose number is greater than
+    its value are left out, too."""
 
     order: tuple[SortKey, ...]
     first: int
@@ -350,6 +368,7 @@ class Rank(Keyed):
     number: bool = False
     retracting: bool = False
     row_key: tuple[int, ...] | None = None
+    bound: int | None = None
     update_before: bool = True
 
 

@@ -22,7 +22,7 @@ from scurry.functions.expressions import Expression, Literal
 from scurry.functions.match_calls import PatternStep
 from scurry.planner.columns import Column as Column
 from scurry.planner.columns import Columns as Columns
-from scurry.planner.time_attributes import as_rowtime, window_columns
+from scurry.planner.time_attributes import as_rowtime, plain, window_columns
 
 if TYPE_CHECKING:
     from scurry.planner.catalog import Table
@@ -311,6 +311,32 @@ class WindowTable(Single):
 
 
 @dataclass(frozen=True)
+class ToChangelog(Single):
+    """TO_CHANGELOG: each change as a row, with the code of its kind in a first column. ``codes``
+    are in the order of the kinds' numbers; changes of a kind without a code are left out."""
+
+    name: str
+    codes: tuple[str | None, ...]
+
+    @cached_property
+    def columns(self) -> Columns:
+        return (Column(self.name, DataTypes.STRING()), *self.input.columns)
+
+
+@dataclass(frozen=True)
+class FromChangelog(Single):
+    """FROM_CHANGELOG: each row as a change, the kind of which is in the column ``code``. ``kinds``
+    has the number of the kind for each code."""
+
+    code: int
+    kinds: tuple[tuple[str, int], ...]
+
+    @cached_property
+    def columns(self) -> Columns:
+        return tuple(replace(one, type=plain(one.type)) for one in self.input.columns)
+
+
+@dataclass(frozen=True)
 class SortItem:
     """One column of an order."""
 
@@ -370,6 +396,10 @@ class Match(Single):
 def numbered_columns(columns: Columns, number: str | None) -> Columns:
     """The columns of a top-N: with a name for it, the number of the row is the last one."""
     return columns if number is None else (*columns, Column(number, DataTypes.BIGINT(False)))
+
+
+#: the last row of a partition, however many there are
+ALL_ROWS = 1 << 62
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from scurry.common.types import RowKind
 from scurry.functions.expressions import Expression, InputRef
 from scurry.functions.match_calls import pattern_words
 from scurry.planner import algebra, physical
@@ -143,10 +144,24 @@ def _over(node: algebra.Over | physical.SortedOver) -> str:
 
 def _rank(node: algebra.Rank) -> str:
     columns = node.input.columns
+    last = "" if node.last == algebra.ALL_ROWS else str(node.last)
+    if isinstance(node, physical.BoundedRank):
+        last = columns[node.partition[node.bound]].name
     return (
-        f"rankRange=[{node.first}..{node.last}], partitionBy=[{_names(node.partition, columns)}], "
+        f"rankRange=[{node.first}..{last}], partitionBy=[{_names(node.partition, columns)}], "
         f"orderBy=[{_order(node.order, columns)}]"
     )
+
+
+def _to_changelog(node: algebra.ToChangelog) -> str:
+    pairs = zip(RowKind, node.codes, strict=True)
+    shown = ", ".join(f"{kind.name}={code}" for kind, code in pairs if code is not None)
+    return f"op=[{node.name}], codes=[{shown}]"
+
+
+def _from_changelog(node: algebra.FromChangelog) -> str:
+    shown = ", ".join(f"{code}={RowKind(kind).name}" for code, kind in node.kinds)
+    return f"op=[{node.columns[node.code].name}], kinds=[{shown}]"
 
 
 def _window_rank(node: physical.WindowRank) -> str:
@@ -231,7 +246,10 @@ _WRITERS: dict[type[Node], Callable[[Any], str]] = {
     algebra.Expand: _expand,
     algebra.WindowTable: _window_table,
     algebra.Over: _over,
+    algebra.ToChangelog: _to_changelog,
+    algebra.FromChangelog: _from_changelog,
     algebra.Rank: _rank,
+    physical.BoundedRank: _rank,
     algebra.Match: _match,
     algebra.Sort: _sort,
     algebra.SetOperation: _set_operation,

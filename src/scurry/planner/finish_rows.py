@@ -12,16 +12,23 @@ from dataclasses import replace
 
 from scurry.common.changelog import ChangelogMode
 from scurry.functions.expressions import InputRef, Literal
-from scurry.planner.algebra import Aggregate, Join, Node, Project, Rank, Scan, Sort, Watermark
+from scurry.planner.algebra import (
+    ALL_ROWS,
+    Aggregate,
+    Join,
+    Node,
+    Project,
+    Rank,
+    Scan,
+    Sort,
+    Watermark,
+)
 from scurry.planner.bind.relations import ONE_ROW
 from scurry.planner.errors import SqlValidationError
 from scurry.planner.physical import FinalRows
 from scurry.planner.push_domain import or_zero
 from scurry.planner.rewrite import bottom_up
 from scurry.planner.traits import changes_of
-
-#: the last row of an order without LIMIT
-_ALL = 1 << 62
 
 
 def wait_for_end(node: Node) -> Node:
@@ -78,7 +85,7 @@ def _cut(node: Node, sort: Sort) -> Node:
     """The rows that OFFSET and LIMIT leave."""
     if sort.fetch is None and not sort.offset:
         return node
-    last = _ALL if sort.fetch is None else sort.offset + sort.fetch
+    last = ALL_ROWS if sort.fetch is None else sort.offset + sort.fetch
     return Rank(node, (), sort.order, sort.offset + 1, last, span=sort.span)
 
 

@@ -87,6 +87,13 @@ GAPS: dict[str, Gap] = {
         "FOR SYSTEM_TIME AS OF processing time on a table that cannot be looked up",
         "Use the rowtime of the left table, or a connector with look-ups.",
     ),
+    "changelog-batch": Gap(
+        "TO_CHANGELOG or FROM_CHANGELOG in batch mode",
+        "Use EnvironmentSettings.in_streaming_mode().",
+    ),
+    "changelog-updates": Gap(
+        "FROM_CHANGELOG of a table that is updated", "Apply it to a table of insertions only."
+    ),
     "aggregate-updates": Gap(
         "An aggregate function without retract on a table that is updated",
         "Give it a method retract(accumulator, ...), or apply it to a table of insertions only.",

@@ -6,6 +6,7 @@ old one out first. A relation that several others read sends them if one of thes
 
 from __future__ import annotations
 
+from scurry.common.types import RowKind
 from scurry.planner import algebra, physical
 from scurry.planner.algebra import Node
 from scurry.planner.rank_strategies import row_key_of
@@ -32,6 +33,10 @@ class Needs:
     def _of_input(self, node: Node, source: Node, needed: bool) -> bool:
         if isinstance(node, _HANDING_ON):
             return needed
+        if isinstance(node, algebra.ToChangelog):
+            return node.codes[RowKind.UPDATE_BEFORE.value] is not None
+        if isinstance(node, physical.BoundedRank):
+            return True
         if isinstance(node, algebra.Rank):
             return row_key_of(source, node.partition, node.order) is None
         return not (isinstance(node, physical.VersionedJoin) and source is node.right)

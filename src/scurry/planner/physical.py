@@ -13,6 +13,7 @@ from scurry.planner.algebra import (
     Columns,
     FrameSpec,
     Pair,
+    Rank,
     Single,
     SortItem,
     joined_columns,
@@ -77,6 +78,14 @@ class Deduplicate(Single):
     keys: tuple[int, ...]
     time: int
     keep_last: bool
+
+
+@dataclass(frozen=True)
+class BoundedRank(Rank):
+    """The rows of each partition up to the number that is in one of its columns: ``bound`` says
+    which of ``partition`` that is. Rows beyond ``last`` are left out as well."""
+
+    bound: int = 0
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from scurry.plan.node import Node as PlanNode
 from scurry.planner.algebra import Columns, Node
 from scurry.planner.decorrelate import decorrelate
 from scurry.planner.finish_rows import fill_empty_aggregates, finish_rows, wait_for_end
-from scurry.planner.lower import Lowering
+from scurry.planner.lowering import Lowering
 from scurry.planner.merge_projections import merge_projections
 from scurry.planner.need_update_before import Needs
 from scurry.planner.options import PlannerOptions

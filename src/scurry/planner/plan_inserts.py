@@ -18,7 +18,7 @@ from scurry.plan.nodes import KeyBy
 from scurry.planner.algebra import Node
 from scurry.planner.catalog import Table
 from scurry.planner.errors import SqlValidationError
-from scurry.planner.lower import Lowering, schema_of
+from scurry.planner.lowering import Lowering, schema_of
 from scurry.planner.need_update_before import Needs
 from scurry.planner.options import PlannerOptions
 from scurry.planner.plan import optimise_all

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from scurry.functions.expressions import Expression, InputRef, references, rewrite
-from scurry.planner import algebra
+from scurry.planner import algebra, physical
 from scurry.planner.algebra import Node, Project
 from scurry.planner.pattern_refs import columns_read, moved_reference
 from scurry.planner.rank_strategies import row_key_of
@@ -228,5 +228,6 @@ _PRUNERS: dict[type[Node], Callable[[Any, Wanted], Node]] = {
     algebra.TemporalJoin: _join,
     algebra.Union: _union,
     algebra.Rank: _rank,
+    physical.BoundedRank: _rank,
     algebra.Match: _match,
 }

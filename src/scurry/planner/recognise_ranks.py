@@ -3,15 +3,21 @@
 ``WHERE row_num <= 10`` on the number of a row in its partition keeps the first ten; with 1 and the
 order of a time attribute it keeps the first or last row of each key. Between the numbering and the
 filter there may be a projection.
+
+The bound may be a column instead of a constant. Where the column is one of the partition's, rows
+beyond it are let go; any other bound needs the numbers of all rows, and the filter chooses.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from scurry.common.data_types import BigIntType, IntegralType
 from scurry.functions.expressions import Call, Expression, InputRef, Literal
-from scurry.planner.algebra import Filter, Node, Over, Project, Rank
-from scurry.planner.physical import Deduplicate, WindowRank
+from scurry.planner.algebra import ALL_ROWS, Filter, Node, Over, Project, Rank
+from scurry.planner.pattern_refs import columns_read
+from scurry.planner.physical import BoundedRank, Deduplicate, WindowRank
 from scurry.planner.rewrite import all_of, bottom_up, conjuncts, substituted
 from scurry.planner.time_attributes import is_time_attribute
 from scurry.planner.traits import changes_of
@@ -50,7 +56,8 @@ def _recognise(node: Node) -> Node:
     over = node.input if project is None else project.input
     if not isinstance(over, Over) or [call.function for call in over.calls] != ["ROW_NUMBER"]:
         return node
-    kept, found, number = [], _Range(), over.width - 1
+    kept: list[Expression] = []
+    found, number = _Range(), over.width - 1
     for condition in conjuncts(node.condition):
         below = condition if project is None else substituted(condition, project.expressions)
         bounds = [_bound(one, number) for one in _halves(below)]
@@ -59,13 +66,60 @@ def _recognise(node: Node) -> Node:
             kept.append(condition)
         for bound in known:
             found.take(*bound)
-    if found.last is None:
+    last = found.last
+    ranked = _up_to(over, found, kept, project) if last is None else _ranked(over, found, last)
+    if ranked is None:
         return node
-    ranked = _ranked(over, found, found.last)
     if project is not None:
         ranked = Project(ranked, project.expressions, project.names, span=project.span)
     rest = all_of(kept)
     return ranked if rest is None else Filter(ranked, rest, span=node.span)
+
+
+def _up_to(
+    over: Over, found: _Range, kept: list[Expression], project: Project | None
+) -> Node | None:
+    """The rows up to a number that a column has; ``kept`` loses what need not be asked again."""
+    number, name = over.width - 1, over.columns[-1].name
+    bounds = [(one, _column_bound(one, number, project)) for one in kept]
+    known = [(one, bound) for one, bound in bounds if bound is not None]
+    given = over.input, over.partition, over.order, found.first, ALL_ROWS, name
+    for condition, bound in known:
+        column = _without_cast(bound.value)
+        if isinstance(column, InputRef) and column.index in over.partition:
+            if bound.exact:
+                kept.remove(condition)
+            return BoundedRank(*given, over.partition.index(column.index), span=over.span)
+    return Rank(*given, span=over.span) if known else None
+
+
+class _Bound(NamedTuple):
+    """What a number is at most; ``exact`` says that it may be that itself and all below it."""
+
+    value: Expression
+    exact: bool
+
+
+def _column_bound(condition: Expression, number: int, project: Project | None) -> _Bound | None:
+    """What a condition says that the number is at most, other than a constant."""
+    below = condition if project is None else substituted(condition, project.expressions)
+    halves = [one for one in _halves(below) if isinstance(one, Call) and one.function in _MIRRORED]
+    for one in halves:
+        first, second = one.operands
+        both = (one.function, first, second), (_MIRRORED[one.function], second, first)
+        for operator, left, right in both:
+            counts = isinstance(left, InputRef) and left.index == number
+            if counts and operator in ("<", "<=", "=") and number not in columns_read(right):
+                return _Bound(right, one is below and operator == "<=")
+    return None
+
+
+def _without_cast(tree: Expression) -> Expression:
+    """A whole number as it was before it was widened."""
+    if isinstance(tree, Call) and tree.function == "CAST" and isinstance(tree.type, BigIntType):
+        inner = tree.operands[0]
+        return inner if isinstance(inner.type, IntegralType) else tree
+    return tree
 
 
 def _halves(condition: Expression) -> list[Expression]:

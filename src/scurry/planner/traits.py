@@ -57,7 +57,7 @@ def changes_of(node: Node) -> Changes:
     if isinstance(node, algebra.Rank):
         best = (node.first, node.last) == (1, 1) and below[0].grows
         return Changes(updates=True) if best else CHANGES
-    if isinstance(node, physical.SortedOver):
+    if isinstance(node, physical.SortedOver | algebra.FromChangelog):
         return CHANGES
     if isinstance(node, physical.Deduplicate):
         return Changes(updates=node.keep_last)
@@ -88,6 +88,7 @@ _GROWING = (
     physical.IntervalJoin,
     algebra.Over,
     algebra.Match,
+    algebra.ToChangelog,
 )
 
 

@@ -52,7 +52,7 @@ BROADCAST = "broadcast states"
 def broadcast_table(store: SlotStore, uid: str, state: str) -> BroadcastTable:
     """The slot's table for the broadcast state ``state`` of operator ``uid``."""
     name = f"{uid}\x1f{BROADCAST_STATES}\x1f{state}"
-    return store.part(name, lambda: BroadcastTable(name, store.local))
+    return store.part(name, lambda: BroadcastTable(name, store.reader))
 
 
 def _with_broadcast(layout: StateLayout, descriptors: Sequence[MapStateDescriptor]) -> StateLayout:

@@ -30,7 +30,8 @@ from scurry.runtime.task_context import TaskContext, TaskPlace, TaskState
 from scurry.runtime.timers import PROCESSING, TimerQueue
 from scurry.state.feeds import SlotFeed
 from scurry.state.journal import Journal
-from scurry.state.slot_store import Outcome, SlotStore
+from scurry.state.slot_parts import Outcome
+from scurry.state.slot_store import SlotStore
 
 #: Records handled between two chances to send something on.
 CHUNK_ROWS = 100_000
@@ -153,6 +154,7 @@ class SlotHost:
         """All that comes after :meth:`prepare` in a checkpoint that is not the final one."""
         yield from self.write(journal)
         notes = self.store.begin(journal)
+        self._rebuilt()
         if self.store.feed is not None:
             self.store.feed.begin(decode_report(notes))
 
@@ -170,6 +172,7 @@ class SlotHost:
     def thaw(self, journal: Journal, outcome: Outcome) -> None:
         """The copy has written the state; the end of :meth:`checkpoint`."""
         self.store.thaw(journal, outcome)
+        self._rebuilt()
 
     @property
     def wake(self) -> int | None:
@@ -221,9 +224,7 @@ class SlotHost:
         forgotten = self.job.forgetting.at(tick.batch, self.stage)
         if forgotten:
             self.store.drop(forgotten, journal)
-        if self._rebuild_began:
-            self._rebuild_began = 0.0
-            current_board().clear(self)
+        self._rebuilt()
         self._restore(notes)
         self._enter(tick)
 
@@ -305,6 +306,12 @@ class SlotHost:
         told = None if self.store.feed is None else self.store.feed.message(self.stage, self.slot)
         if told is not None:
             yield to_driver(self.slot, FEED, "", told)
+
+    def _rebuilt(self) -> None:
+        """Nobody waits for the checkpoint any more."""
+        if self._rebuild_began:
+            self._rebuild_began = 0.0
+            current_board().clear(self)
 
     def stale(self, journal: Journal) -> bool:
         """Whether functions here hold operator state that is not the journal's, because another

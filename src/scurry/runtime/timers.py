@@ -182,6 +182,8 @@ class TimerQueue:
         self._resume = None
         self.next_due = _NEVER
 
+    freezes = True
+
     @property
     def changed(self) -> int:
         """How many timers were set, or are gone, since the last commit."""

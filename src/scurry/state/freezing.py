@@ -10,7 +10,7 @@ tables are *frozen*:
 - what changes from now on is kept apart, because the next commit has to write it, and that alone.
 
 When the commit is written, the process reads the new store, and the tables *thaw*. There is never
-more than one commit under way. A slot some of whose parts cannot be frozen writes by itself.
+more than one commit under way.
 """
 
 from __future__ import annotations
@@ -60,12 +60,17 @@ class Freezing(Protocol):
     ``changes`` is asked of the copy, which was made before ``freeze``.
     """
 
+    @property
+    def freezes(self) -> bool:
+        """Whether the part can be frozen as it is now. If not, its changes are encoded first, and
+        are :mod:`pending <scurry.state.pending>` until they are written."""
+
     def changes(self) -> Iterator[Group]:
         """What changed since the last commit, by table."""
 
     @property
     def changed(self) -> int:
-        """How many records ``changes`` would be, at the most."""
+        """About how many records ``changes`` would be: the keys, where keys have several."""
 
     def freeze(self) -> None:
         """What has changed is written by somebody else, and is not in the store for a while."""

@@ -89,6 +89,8 @@ class OperatorTable:
         """The changes are committed."""
         self._fresh.clear()
 
+    freezes = True
+
     @property
     def changed(self) -> int:
         """How many states have been saved since the last commit."""

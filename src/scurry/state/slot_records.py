@@ -23,6 +23,7 @@ from scurry.common.any_paths import AnyPath
 from scurry.common.errors import StateError
 from scurry.state.journal import Group, Head, stored_key, stored_keys
 from scurry.state.local.store import Size, Store
+from scurry.state.pending import PendingChanges
 from scurry.state.runs.below import Below
 from scurry.state.runs.files import RunDirectory
 from scurry.state.runs.key_rows import Order
@@ -43,6 +44,8 @@ class SlotRecords:
         #: runs and indexes that were replaced, with the numbers of the commits that did
         self.dead: list[tuple[int, str]] = []
         self._local = local
+        #: reads the local store, and what is being written to it
+        self.pending = PendingChanges(local)
         self._tables: dict[str, RunTable] = {}
         self._directory: RunDirectory | None = None
         self._changed = False
@@ -54,20 +57,23 @@ class SlotRecords:
         """A record, None if there is none."""
         runs = self._tables.get(table)
         if runs is None:
-            return self._local.get(table, key)
-        return runs.get(stored_key(key))
+            return self.pending.get(table, key)
+        (found,) = self.pending.over(table, [key], [runs.get(stored_key(key))])
+        return found
 
     def get_many(self, table: str, keys: list[bytes]) -> list[bytes | None]:
         """The records of many keys."""
         runs = self._tables.get(table)
         if runs is None:
-            return self._local.get_many(table, keys)
-        return runs.get_many(stored_keys(keys))
+            return self.pending.get_many(table, keys)
+        return self.pending.over(table, keys, runs.get_many(stored_keys(keys)))
 
     def scan(self, table: str, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """Keys and records of a table, always in the same order, from the key ``start`` on."""
         runs = self._tables.get(table)
-        return self._local.scan(table, start) if runs is None else runs.scan(start)
+        if runs is None:
+            return self.pending.scan(table, start)
+        return self.pending.before(table, start, runs.scan(start))
 
     def blocks(self, table: str) -> Iterator[tuple[list[bytes], list[bytes]]]:
         """What :meth:`scan` finds, many at a time."""
@@ -83,7 +89,7 @@ class SlotRecords:
             for rest, record in sorted(found.items()):
                 yield prefix + rest, record
             return
-        for key, record in self._local.scan(table, prefix):
+        for key, record in self.pending.scan(table, prefix):
             if not key.startswith(prefix):
                 return
             yield key, record

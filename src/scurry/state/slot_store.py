@@ -21,12 +21,12 @@ have no part in this: :mod:`scurry.state.slot_records` writes and merges their r
 from __future__ import annotations
 
 import os
-from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
-from itertools import accumulate, chain, compress
-from typing import Any, NamedTuple, Protocol, TypeVar, cast, runtime_checkable
+from itertools import chain
+from typing import Any, TypeVar, cast
 
+from scurry.common.errors import JobError
 from scurry.common.fault_points import fault_point
 from scurry.common.options.state import COMPACT_ABOVE
 from scurry.state.codecs.schemas import TABLE as SCHEMAS
@@ -43,7 +43,9 @@ from scurry.state.journal import (
     unpack_groups,
 )
 from scurry.state.local.store import Commit, Size, Store
+from scurry.state.log_slices import fitting_within, without_dead
 from scurry.state.runs.key_rows import Order
+from scurry.state.slot_parts import Changing, Listed, Outcome, Told
 from scurry.state.slot_records import SlotRecords
 from scurry.state.table_forms import TableForm
 from scurry.state.tables.table import CACHE_ENTRIES, StateTable
@@ -59,52 +61,6 @@ _SLICE_RATIO = 2
 _LEAST_SLICE = 16 << 20
 #: Objects that are let go of at a time.
 _SHED_AT_ONCE = 2_000
-
-
-class Changing(Protocol):
-    """A part of a slot's state that collects changes during a micro-batch: a table, a timer queue.
-
-    At the end of the micro-batch the store calls ``changes``, and once these are written,
-    ``settle``. It calls ``forget`` at the start of a micro-batch if another process has written the
-    slot's state since.
-    """
-
-    def changes(self) -> Iterator[Group]:
-        """What changed since the last commit, by table."""
-
-    def settle(self) -> None:
-        """The changes are written: what is in memory is now what is stored."""
-
-    def forget(self) -> None:
-        """What is stored is no longer what was read from it: drop all that is in memory."""
-
-
-@runtime_checkable
-class Told(Protocol):
-    """A table that is told which keys are about to be handled."""
-
-    name: str
-
-    def prefetch(self, keys: list[Any]) -> None:
-        """Bring what is stored of ``keys`` into memory, or be ready to."""
-
-
-class Listed(Protocol):
-    """A table whose keys can be listed."""
-
-    def items(self) -> Iterable[tuple[Any, Any]]:
-        """All keys and values, uncommitted changes included."""
-
-
-class Outcome(NamedTuple):
-    """What is known of a commit that a copy of the process has written, beside its head."""
-
-    #: see :meth:`SlotStore.take_written`
-    written: set[str]
-    #: see :meth:`SlotStore.take_sizes`
-    sizes: dict[str, Size]
-    #: by table: where the search for expired records goes on, and how many were found
-    sweeps: dict[str, tuple[bytes, int]]
 
 
 P = TypeVar("P", bound=Changing)
@@ -125,6 +81,8 @@ class SlotStore:
     ) -> None:
         self.local = local
         self.records = SlotRecords(local)
+        #: reads the local store, also what somebody else is writing to it
+        self.reader = self.records.pending
         self.max_parallelism = max_parallelism
         self.cache = cache
         self._small_log = small_log
@@ -157,6 +115,13 @@ class SlotStore:
         self._written: set[str] = set()
         self._told: set[str] = set()
         self._told_sizes: dict[str, Size] = {}
+        #: changes of the next commit that are encoded already, None if none are
+        self._collected: list[Group] | None = None
+        #: the parts that these changes are of, and those that can be frozen
+        self._encoded: list[Changing] = []
+        self._freezing: list[Freezing] = []
+        #: whether somebody else is writing a commit
+        self._frozen = False
         #: what commits that were written elsewhere have left
         self._left = Leftovers()
 
@@ -212,6 +177,7 @@ class SlotStore:
         if not self._settled or self._held != expected:
             for part in self._everyone():
                 part.forget()
+            self.reader.take()
             self._told = set()
         else:
             self._told |= self._written
@@ -237,7 +203,8 @@ class SlotStore:
 
     def _begun(self, journal: Journal) -> bytes:
         self._written = set()
-        self._settled = False
+        self._settled = self._frozen = False
+        self._collected = None
         if self._head is None:
             return b""
         if self._head.floor > self._dropped:
@@ -247,22 +214,52 @@ class SlotStore:
 
     # --- commits that somebody else writes, see scurry.state.freezing
 
-    @property
-    def freezable(self) -> int:
-        """How many records the next commit would write, if a copy of this process can write them,
-        0 if it cannot."""
-        parts = list(self._everyone())
-        if not all(isinstance(part, Freezing) for part in parts):
-            return 0
+    def collect(self) -> int:
+        """Get ready for a commit: how many records it will write, if a copy of this process can
+        write them, 0 if it cannot. Nothing may change any more until the commit, or until
+        :meth:`freeze`."""
         if not self.local.shared or self.feed is not None or self._gone:
             return 0
-        return sum(cast(Freezing, part).changed for part in parts)
+        if self._collected is None:
+            self._freezing, self._encoded = [], []
+            for part in self._everyone():
+                if isinstance(part, Freezing) and part.freezes:
+                    self._freezing.append(part)
+                else:
+                    self._encoded.append(part)
+            if any(map(self._is_read_by_prefix, self._encoded)):
+                return 0
+            self._collected = list(chain.from_iterable(part.changes() for part in self._encoded))
+        frozen = sum(part.changed for part in self._freezing)
+        return frozen + sum(len(keys) for _, keys, _ in self._collected)
+
+    def _is_read_by_prefix(self, part: Changing) -> bool:
+        """Whether a table is read in a way that what is pending cannot be put in front of."""
+        name = getattr(part, "name", "")
+        return self.records.in_runs(name) and self.records.bulky.get(name) is Order.PREFIX
+
+    def read_on(self) -> None:
+        """A copy of this process has been made, and has not begun to commit: go on reading what was
+        there before. Raises :class:`JobError` if another process has written to the local store
+        since :meth:`begin`: what is read then would be what that process has made of it."""
+        self.local.begin()
+        if self.local.lineage() != self._base:
+            raise JobError(
+                f"The local state in {self.local.path} was changed by another process while a "
+                "checkpoint was made: by a task of an earlier attempt that has not ended yet, as "
+                "a rule. The job begins anew at the last checkpoint."
+            )
 
     def freeze(self) -> None:
         """A copy of this process, which has been made just now, commits; here tables keep apart
         what changes from now on. Reads go on as before."""
-        for part in self._everyone():
-            cast(Freezing, part).freeze()
+        assert self._collected is not None
+        self.reader.put(self._collected)
+        self._collected, self._frozen = None, True
+        for part in self._freezing:
+            part.freeze()
+        for other in self._encoded:
+            other.settle()
 
     def outcome(self) -> Outcome:
         """What the process has to know of the commit that this copy of it has written."""
@@ -277,8 +274,10 @@ class SlotStore:
         for name, place in outcome.sweeps.items():
             self.sweepers[name].place = place
         self._open(journal)
-        for part in self._everyone():
-            self._left.take(cast(Freezing, part).thaw())
+        for _, *held in self.reader.take():
+            self._left.add(*(each for each in held if isinstance(each, list)))
+        for part in self._freezing:
+            self._left.take(part.thaw())
         return self._begun(journal)
 
     def shed(self) -> bool:
@@ -384,7 +383,7 @@ class SlotStore:
         old = self._head or Head(b"", 0, 0, 0, 0, b"")
         base = self._base
         self.local.verify()
-        changes = list(chain.from_iterable(part.changes() for part in self._everyone()))
+        changes = self._take_changes()
         self._written = {name for name, *_ in changes} - self._told - {SCHEMAS}
         unchanged = not (changes or self._gone or self.records.changed) and notes == old.notes
         if unchanged and self._head is not None:
@@ -424,6 +423,15 @@ class SlotStore:
         self._finish(head.lineage if trusted else b"")
         fault_point("after-journal")
         return written
+
+    def _take_changes(self) -> list[Group]:
+        """All that changed, schemas last."""
+        found, self._collected = self._collected, None
+        # the other parts were asked before, and must not be asked twice
+        parts: Iterable[Changing | Freezing] = self._freezing
+        if found is None:
+            parts = self._everyone()
+        return [*(found or ()), *chain.from_iterable(part.changes() for part in parts)]
 
     def _judges(self) -> dict[str, Callable[[bytes], bool]]:
         """For each table in runs whose expired records are removed by compaction: a function that
@@ -481,10 +489,10 @@ class SlotStore:
             for keys, records in self.local.blocks(name, start if name == table else b""):
                 size, fitting = bytes_of((name, keys, records)), len(keys)
                 if size > budget:
-                    fitting = _within(keys, records, budget)
+                    fitting = fitting_within(keys, records, budget)
                 budget -= size
                 living: Group = name, keys[:fitting], records[:fitting]
-                yield living if judge is None else _without_dead(living, judge, expired)
+                yield living if judge is None else without_dead(living, judge, expired)
                 if fitting < len(keys):
                     head.cursor = (name, keys[fitting])
                     return
@@ -502,7 +510,9 @@ class SlotStore:
     def epoch(self) -> int:
         """A number that grows with every commit that changes something."""
         # the log does not grow with a commit that changes large tables alone
-        return 0 if self._head is None else self._head.next + self._head.number
+        committed = 0 if self._head is None else self._head.next + self._head.number
+        # the commit that somebody else is writing is one of them
+        return committed + self._frozen
 
     @property
     def entries(self) -> int:
@@ -512,26 +522,6 @@ class SlotStore:
     def close(self, erase: bool = False) -> None:
         """Release the local store."""
         self.local.close(erase)
-
-
-def _within(keys: list[bytes], records: list[bytes], budget: int) -> int:
-    """How many records fit into ``budget`` bytes, and one more, so that a record larger than the
-    budget is written too; 0 if nothing is left of the budget."""
-    if budget <= 0:
-        return 0
-    sizes = accumulate(len(k) + len(r) + 8 for k, r in zip(keys, records, strict=True))
-    return min(len(keys), bisect_left(list(sizes), budget) + 1)
-
-
-def _without_dead(group: Group, judge: Callable[[Any], bool], dead: list[Group]) -> Group:
-    """``group`` without the records that ``judge`` says have expired; their removals are added to
-    ``dead``."""
-    name, keys, records = group
-    condemned = list(map(judge, records))
-    removed = list(compress(keys, condemned))
-    dead.append((name, removed, [None] * len(removed)))
-    spared = [not gone for gone in condemned]
-    return name, list(compress(keys, spared)), list(compress(records, spared))
 
 
 #: The cursor of a cycle that has been through all tables.

@@ -154,6 +154,11 @@ class ReducingStateDescriptor(StateDescriptor):
         self, name: str, reduce_function: Any, type_info: TypeInformation | Any = None
     ) -> None:
         super().__init__(name, type_info)
+        if not callable(getattr(reduce_function, "reduce", reduce_function)):
+            raise ProgramError(
+                f"The state {name!r} needs a ReduceFunction, or a function of two values, to "
+                f"combine them, got {reduce_function!r}."
+            )
         self.reduce_function = reduce_function
 
     def get_reduce_function(self) -> Any:
@@ -168,6 +173,10 @@ class AggregatingStateDescriptor(StateDescriptor):
         self, name: str, agg_function: Any, state_type_info: TypeInformation | Any = None
     ) -> None:
         super().__init__(name, state_type_info)
+        if not callable(getattr(agg_function, "create_accumulator", None)):
+            raise ProgramError(
+                f"The state {name!r} needs an AggregateFunction, got {agg_function!r}."
+            )
         self.agg_function = agg_function
 
     def get_agg_function(self) -> Any:

@@ -45,9 +45,20 @@ class PlanReference:
         made: BytesContentPlanReference = _of(BytesContentPlanReference, bytes(smile_bytes))
         return made
 
+    _held: object
+
     def text(self) -> str:
         """The JSON of the plan."""
         raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._held == getattr(other, "_held", None)
+
+    def __hash__(self) -> int:
+        return hash(self._held)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._held!r})"
 
 
 class FilePlanReference(PlanReference):
@@ -97,5 +108,5 @@ class BytesContentPlanReference(PlanReference):
 
 def _of(kind: type[R], held: object) -> R:
     made = object.__new__(kind)
-    made._held = held  # type: ignore[attr-defined]
+    made._held = held
     return made

@@ -11,11 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scurry.common.data_types import DataType, RowType
-from scurry.common.errors import MissingMethodError, ProgramError
+from scurry.common.errors import ProgramError
 from scurry.functions.udfs import UserDefinedFunctionWrapper
 from scurry.planner.time_attributes import is_rowtime, plain
 from scurry.sql import ast
-from scurry.sql.parser import parse_name
 from scurry.table.catalog.errors import nearest
 from scurry.table.catalog.resolved_schema import ResolvedSchema
 from scurry.table.column_expressions import expanded, names_in, select_item
@@ -24,9 +23,9 @@ from scurry.table.declared_schemas import resolved_as_declared
 from scurry.table.explain_detail import ExplainDetail
 from scurry.table.expression import Expression
 from scurry.table.expression_core import here, to_node
-from scurry.table.expressions import call_function, col
-from scurry.table.relations import row_type_of
-from scurry.table.schema import Schema
+from scurry.table.expressions import col
+from scurry.table.table_combinations import CombiningMethods, called_table
+from scurry.table.table_core import STAR, given_expression
 from scurry.table.table_descriptor import TableDescriptor
 from scurry.table.table_result import TableResult
 from scurry.table.table_schema import TableSchema
@@ -35,7 +34,6 @@ from scurry.table.window import GroupWindow, OverWindow
 if TYPE_CHECKING:
     import pandas as pd
 
-    from scurry.planner.algebra import Node
     from scurry.table.grouped_tables import (
         AggregatedTable,
         FlatAggregateTable,
@@ -43,47 +41,13 @@ if TYPE_CHECKING:
         GroupWindowedTable,
         OverWindowedTable,
     )
-    from scurry.table.table_environment import TableEnvironment
     from scurry.table.table_pipeline import TablePipeline
 
 __all__ = ["Table"]
 
-STAR = ast.SelectItem(ast.Star())
 
-
-class Table:
+class Table(CombiningMethods):
     """A query that has a schema; made by a :class:`TableEnvironment`."""
-
-    def __init__(
-        self,
-        environment: TableEnvironment,
-        relation: Node | None = None,
-        query: ast.Query | None = None,
-    ) -> None:
-        """Either bound already, or a query that is bound when it is first needed."""
-        self._environment = environment
-        self._relation = relation
-        self._query = query
-        self._name: str | None = None
-        #: the query in SQL, if it was written so
-        self.sql: str | None = None
-        #: what a table of a catalog, read as it is, declares
-        self.declared: Schema | None = None
-
-    # --- what it is
-
-    @property
-    def relation(self) -> Node:
-        """The bound query."""
-        if self._relation is None:
-            assert self._query is not None
-            self._relation = self._environment.bind(self._query)
-        return self._relation
-
-    @property
-    def row_type(self) -> RowType:
-        """Names and types of the columns."""
-        return row_type_of(self.relation)
 
     def __str__(self) -> str:
         """A name under which SQL finds this table: ``env.sql_query(f"SELECT * FROM {table}")``."""
@@ -99,15 +63,6 @@ class Table:
                 f"The table has no column {name!r}. {nearest(name, self.row_type.field_names())}"
             )
         return col(name)
-
-    def reference(self) -> ast.TableRef:
-        """The table as it stands after FROM."""
-        return ast.TableRef(parse_name(str(self)), span=here())
-
-    def as_query(self) -> ast.Query:
-        """The table as a query of its own."""
-        select = ast.Select((STAR,), self.reference(), span=here())
-        return ast.Query(select, span=here())
 
     def get_schema(self) -> TableSchema:
         """Names and types of the columns, in the older form."""
@@ -158,7 +113,7 @@ class Table:
 
     def filter(self, predicate: Expression) -> Table:
         """The rows for which the predicate is true."""
-        condition = to_node(_expression("filter", predicate))
+        condition = to_node(given_expression("filter", predicate))
         select = ast.Select((STAR,), self.reference(), condition, span=here())
         made = self._bound(select)
         made.declared = self.declared
@@ -189,7 +144,7 @@ class Table:
         """The columns, some of them under other names: ``col("a").alias("b")``."""
         new: dict[str, str] = {}
         for field in fields:
-            expression = _expression("rename_columns", field)
+            expression = given_expression("rename_columns", field)
             old = self._column_name("rename_columns", expression)
             if len(expression.names) != 1:
                 raise ProgramError(f"rename_columns takes col('a').alias('b'), got {field}.")
@@ -201,7 +156,7 @@ class Table:
         """The columns without these."""
         gone: set[str] = set()
         for field in fields:
-            for item in expanded(_expression("drop_columns", field), self.row_type):
+            for item in expanded(given_expression("drop_columns", field), self.row_type):
                 gone.add(self._column_name("drop_columns", item))
         left = [name for name in self.row_type.field_names() if name not in gone]
         if not left:
@@ -214,7 +169,7 @@ class Table:
         """Rows in groups of the same values; ``select`` then aggregates."""
         from scurry.table.grouped_tables import GroupedTable
 
-        return GroupedTable(self, [_expression("group_by", field) for field in fields])
+        return GroupedTable(self, [given_expression("group_by", field) for field in fields])
 
     def window(self, window: GroupWindow) -> GroupWindowedTable:
         """Rows in windows of time, for ``group_by``."""
@@ -237,96 +192,6 @@ class Table:
             )
         return OverWindowedTable(self, over_windows)
 
-    # --- several tables
-
-    def join(self, right: Table, join_predicate: Expression | None = None) -> Table:
-        """Pairs of rows of two tables, those for which the predicate is true."""
-        return self._joined("join", "INNER", right, join_predicate)
-
-    def left_outer_join(self, right: Table, join_predicate: Expression | None = None) -> Table:
-        """The same, and rows of this table that have no partner, with NULLs."""
-        return self._joined("left_outer_join", "LEFT", right, join_predicate)
-
-    def right_outer_join(self, right: Table, join_predicate: Expression) -> Table:
-        """The same, and rows of the other table that have no partner, with NULLs."""
-        return self._joined("right_outer_join", "RIGHT", right, join_predicate)
-
-    def full_outer_join(self, right: Table, join_predicate: Expression) -> Table:
-        """The same, and rows of both tables that have no partner, with NULLs."""
-        return self._joined("full_outer_join", "FULL", right, join_predicate)
-
-    def _joined(self, method: str, kind: str, right: Table, predicate: Expression | None) -> Table:
-        other = self._same_environment(method, right)
-        both = set(self.row_type.field_names()) & set(other.row_type.field_names())
-        if both:
-            raise ProgramError(
-                f"{method}: both tables have a column {sorted(both)[0]!r}; rename one of them with "
-                "alias or rename_columns first."
-            )
-        condition = None if predicate is None else to_node(_expression(method, predicate))
-        if condition is None:
-            kind = "CROSS" if kind == "INNER" else kind
-            condition = None if kind == "CROSS" else ast.BooleanLiteral(True, span=here())
-        source = ast.Join(kind, self.reference(), other.reference(), condition, span=here())
-        return self._bound(ast.Select((STAR,), source, span=here()))
-
-    def join_lateral(
-        self, table_function_call: Any, join_predicate: Expression | None = None
-    ) -> Table:
-        """Each row beside the rows that a table function makes of it."""
-        return self._lateral("join_lateral", "INNER", table_function_call, join_predicate)
-
-    def left_outer_join_lateral(
-        self, table_function_call: Any, join_predicate: Expression | None = None
-    ) -> Table:
-        """The same, and rows of which the function makes none, with NULLs."""
-        return self._lateral("left_outer_join_lateral", "LEFT", table_function_call, join_predicate)
-
-    def _lateral(
-        self, method: str, kind: str, function: Any, predicate: Expression | None
-    ) -> Table:
-        if isinstance(function, UserDefinedFunctionWrapper):
-            if not function.alias_names:
-                raise MissingMethodError(
-                    f"{method}: name the columns of {function.name}, with alias('a', 'b')."
-                )
-            function = self.call_with_row(function)
-        table = _table_function(method, function)
-        condition: ast.Expression | None = ast.BooleanLiteral(True, span=here())
-        if predicate is not None:
-            condition = to_node(_expression(method, predicate))
-        source = ast.Join(kind, self.reference(), table, condition, span=here())
-        return self._bound(ast.Select((STAR,), source, span=here()))
-
-    def union(self, right: Table) -> Table:
-        """The rows of both tables, each once."""
-        return self._with("union", "UNION", False, right)
-
-    def union_all(self, right: Table) -> Table:
-        """The rows of both tables."""
-        return self._with("union_all", "UNION", True, right)
-
-    def minus(self, right: Table) -> Table:
-        """The rows that the other table has not, each once."""
-        return self._with("minus", "EXCEPT", False, right)
-
-    def minus_all(self, right: Table) -> Table:
-        """The rows, each as often as it is here more than in the other table."""
-        return self._with("minus_all", "EXCEPT", True, right)
-
-    def intersect(self, right: Table) -> Table:
-        """The rows that both tables have, each once."""
-        return self._with("intersect", "INTERSECT", False, right)
-
-    def intersect_all(self, right: Table) -> Table:
-        """The rows that both tables have, each as often as in both."""
-        return self._with("intersect_all", "INTERSECT", True, right)
-
-    def _with(self, method: str, operator: str, every: bool, right: Table) -> Table:
-        other = self._same_environment(method, right)
-        inputs = (self.as_query().body, other.as_query().body)
-        return self._bound(ast.SetOperation(operator, every, inputs, span=here()))
-
     # --- order
 
     def order_by(self, *fields: Expression) -> Table:
@@ -335,7 +200,7 @@ class Table:
             raise ProgramError("order_by needs at least one expression.")
         items = []
         for field in fields:
-            expression = _expression("order_by", field)
+            expression = given_expression("order_by", field)
             node = to_node(Expression(expression.node))
             # Flink's Table API sorts nulls behind everything, SQL before everything
             nulls = "FIRST" if expression.descending else "LAST"
@@ -381,7 +246,7 @@ class Table:
     def flat_map(self, func: Any) -> Table:
         """The rows that a table function makes of each row."""
         call = self._called("flat_map", func)
-        table = _table_function("flat_map", call)
+        table = called_table("flat_map", call)
         source = ast.Join("INNER", self.reference(), table, ast.BooleanLiteral(True), span=here())
         star = ast.Star(ast.Name((table.alias,)), span=here())
         return self._bound(ast.Select((ast.SelectItem(star),), source, span=here()))
@@ -401,11 +266,6 @@ class Table:
         if not isinstance(func, UserDefinedFunctionWrapper):
             raise ProgramError(f"{method} takes a function or a call of one, got {func!r}.")
         return self.call_with_row(func)
-
-    def call_with_row(self, func: UserDefinedFunctionWrapper) -> Expression:
-        """A call of a function with the whole row as its one argument."""
-        names = self.row_type.field_names()
-        return call_function(func.taking_row(names), *map(col, names))
 
     # --- results
 
@@ -448,7 +308,7 @@ class Table:
     def _items(self, fields: Iterable[Expression]) -> list[ast.SelectItem]:
         found = []
         for field in fields:
-            for one in expanded(_expression("select", field), self.row_type, self._type_of):
+            for one in expanded(given_expression("select", field), self.row_type, self._type_of):
                 found.append(select_item(one))
         return self._named(found)
 
@@ -465,10 +325,6 @@ class Table:
         if not items:
             raise ProgramError("select needs at least one expression.")
         return self._bound(ast.Select(tuple(items), self.reference(), span=here()))
-
-    def _bound(self, body: ast.QueryNode) -> Table:
-        query = ast.Query(body, span=here())
-        return Table(self._environment, self._environment.bind(query))
 
     def _column_name(self, method: str, expression: Expression) -> str:
         node = expression.node
@@ -493,34 +349,11 @@ class Table:
                     )
                 seen.add(name)
 
-    def _same_environment(self, method: str, right: Any) -> Table:
-        if not isinstance(right, Table):
-            raise ProgramError(f"{method} takes a Table, got {right!r}.")
-        if right._environment is not self._environment:
-            raise ProgramError(f"{method}: the two tables are of different table environments.")
-        return right
-
-
-def _expression(method: str, value: Any) -> Expression:
-    if not isinstance(value, Expression):
-        raise ProgramError(f"{method} takes expressions such as col('a'), got {value!r}.")
-    return value
-
 
 def _count(method: str, number: Any) -> ast.Expression:
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
         raise ProgramError(f"{method} takes a number of rows from 0 on, got {number!r}.")
     return ast.NumberLiteral(str(number), span=here())
-
-
-def _table_function(method: str, function: Any) -> ast.Aliased:
-    """A call of a table function as it stands after FROM, with an alias that nobody else has."""
-    node = function.node if isinstance(function, Expression) else None
-    if not isinstance(node, ast.FunctionCall):
-        raise ProgramError(f"{method} takes a call of a table function, got {function}.")
-    relation = ast.TableFunctionRef(node, lateral=True, span=here())
-    columns = tuple(ast.Identifier(name, span=here()) for name in function.names)
-    return ast.Aliased(relation, ast.Identifier("T$function", span=here()), columns, span=here())
 
 
 #: What grouping and windows make of a table; PyFlink has these classes here.

@@ -52,6 +52,9 @@ class TablePipeline:
         """Write :meth:`explain` to standard output."""
         print(self.explain(*extra_details))
 
+    def __repr__(self) -> str:
+        return f"TablePipeline(into {self.target})"
+
     def get_sink_identifier(self) -> ObjectIdentifier:
         """The table that the rows go to."""
         return self.target

@@ -81,13 +81,12 @@ class TableResult:
     def ok() -> TableResult:
         """The result of a statement that has done what it says."""
         schema = ResolvedSchema.physical(["result"], [DataTypes.STRING()])
-        return TableResult(ResultKind.SUCCESS, schema, [Row(result="OK")])
+        return TableResult(ResultKind.SUCCESS, schema, [Row("OK")])
 
     @staticmethod
     def of_rows(schema: ResolvedSchema, rows: Iterable[Any], zone: str = "UTC") -> TableResult:
         """A result that is there already; times are printed as they are in ``zone``."""
-        names = tuple(schema.get_column_names())
-        made = Row.from_tuples(names, [tuple(row) for row in rows])
+        made = Row.from_tuples(None, [tuple(row) for row in rows])
         tableau = Tableau(schema, streaming=False, zone=zone)
         return TableResult(ResultKind.SUCCESS_WITH_CONTENT, schema, made, tableau=tableau)
 
@@ -96,7 +95,7 @@ class TableResult:
         """A text that is shown as it is, such as an explanation."""
         schema = ResolvedSchema.physical(["result"], [DataTypes.STRING()])
         kind = ResultKind.SUCCESS_WITH_CONTENT
-        return TableResult(kind, schema, [Row(result=text)], raw=True)
+        return TableResult(kind, schema, [Row(text)], raw=True)
 
     def get_job_client(self) -> JobClient | None:
         """The job behind the result; None for statements that need none."""

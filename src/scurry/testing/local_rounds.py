@@ -7,17 +7,23 @@ See :mod:`scurry.engine.rounds` for what a round is. Tasks, hosts and journals a
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Iterator
+from typing import Any
 
 from scurry.compile.job import CompiledJob
 from scurry.engine.job import Job
+from scurry.engine.live.copies import SlotCopy, can_be_copied
 from scurry.engine.pace import Pace
 from scurry.engine.queryable.keeper import ViewKeeper
 from scurry.engine.rounds import RoundProtocol
 from scurry.runtime.envelope import CELLS, DRIVER, Envelope
+from scurry.runtime.host import SlotHost
 from scurry.runtime.ingress import IngressTask, TaskPlan
 from scurry.runtime.report import Tick
+from scurry.state.journal import Journal, MemoryJournal
 from scurry.state.rescaling import Place
+from scurry.state.slot_parts import Outcome
 from scurry.testing.local import LocalJob
 
 _PLENTY = 1 << 40
@@ -25,7 +31,12 @@ _PLENTY = 1 << 40
 
 class LocalRounds(LocalJob):
     """A compiled job as the live engine runs it: in ``rounds`` rounds a micro-batch, and sinks
-    commit when the checkpoint is durable (:mod:`scurry.engine.rounds`)."""
+    commit when the checkpoint is durable (:mod:`scurry.engine.rounds`).
+
+    With ``copies`` a copy of this process writes the state, where that is possible, and slots learn
+    of it as late as can be: before the last round of the next micro-batch
+    (:mod:`scurry.engine.live.copies`).
+    """
 
     _protocol: RoundProtocol
 
@@ -36,8 +47,14 @@ class LocalRounds(LocalJob):
         after: LocalJob | None = None,
         rounds: int = 3,
         views: ViewKeeper | None = None,
+        copies: bool = False,
     ) -> None:
         self._rounds = rounds
+        self._copies = copies
+        #: slots whose state a copy has written, and which do not know it yet
+        self._late: dict[Place, _LateHost] = {}
+        #: how often a copy has written a slot's state
+        self.copied = 0
         #: the hosts that have begun with their state, and the tasks that read
         self._begun: set[Place] = set()
         #: what tasks tell the driver of a micro-batch that is not committed
@@ -87,6 +104,12 @@ class LocalRounds(LocalJob):
     def _close_functions(self) -> None:
         super()._close_functions()
         self._begun, self._told = set(), None
+        self._late.clear()
+
+    def state(self, uid: str, name: str) -> dict[Any, Any]:
+        for place in list(self._late):
+            self._late.pop(place).learn()
+        return super().state(uid, name)
 
     def _run_rounds(self, max_records: int) -> list[Envelope] | None:
         """The rounds of a micro-batch; what tasks tell the driver at its end, None if there is
@@ -149,9 +172,66 @@ class LocalRounds(LocalJob):
         if place not in self._begun:
             self._begun.add(place)
             host.begin(journal, tick)
+        if marked and place in self._late:
+            self._late.pop(place).learn()
         # the order in which envelopes come is not defined
         made = list(host.round(reversed(mine), tick))
         wishes.append(host.wake)
-        if marked:
+        if marked and self._copies and not tick.final:
+            made.extend(host.prepare())
+            made.extend(self._written(place, host, journal))
+        elif marked:
             made.extend(host.checkpoint(journal, tick.final))
         return made
+
+    def _written(self, place: Place, host: SlotHost, journal: MemoryJournal) -> list[Envelope]:
+        """Have the state of a slot written, by a copy if that is possible."""
+        late = _LateHost(host)
+        # these stand for a host and for a journal of files
+        given: tuple[Any, Any] = late, _SentJournal(journal)
+        if not can_be_copied(*given, least=1):
+            return list(host.finish(journal))
+        self.copied += 1
+        self._late[place] = late
+        copy = SlotCopy(*given)
+        while (told := copy.take()) is None:
+            time.sleep(0.0005)
+        return told
+
+
+class _LateHost:
+    """A host that a copy stands for, and that does not learn at once what the copy has done."""
+
+    def __init__(self, host: SlotHost) -> None:
+        self._host = host
+        self.stage, self.slot, self.store = host.stage, host.slot, host.store
+        self.write, self.freeze = host.write, host.freeze
+        self._done: tuple[Journal, Outcome] | None = None
+
+    def thaw(self, journal: _SentJournal, outcome: Outcome) -> None:
+        """Keep in mind what the copy has done."""
+        self._done = journal.journal, outcome
+
+    def learn(self) -> None:
+        """The host goes on with what the copy has written."""
+        assert self._done is not None
+        self._host.thaw(*self._done)
+
+
+class _SentJournal(MemoryJournal):
+    """A journal that a copy of this process writes to, and sends as a whole."""
+
+    def __init__(self, journal: MemoryJournal) -> None:
+        super().__init__(journal.runs)
+        self.journal = journal
+        self.adopt((journal.entries, journal._head))
+
+    @property
+    def stored(self) -> tuple[dict[int, bytes], bytes | None]:
+        """What the journal holds."""
+        return self.entries, self._head
+
+    def adopt(self, stored: tuple[dict[int, bytes], bytes | None]) -> None:
+        """The journal holds this."""
+        for journal in (self, self.journal):
+            journal.entries, journal._head = dict(stored[0]), stored[1]

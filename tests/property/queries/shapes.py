@@ -186,7 +186,8 @@ def ranked(draw: Draw, depth: int) -> Query:
     partition = pick(draw, "", "PARTITION BY a ", "PARTITION BY s, a ", "PARTITION BY s ")
     rank = f"ROW_NUMBER() OVER ({partition}ORDER BY {_order(draw)})"
     keep = pick(draw, "n <= 1", "n <= 2", "n <= 2", "n = 1", "n = 2", "n < 3", "n BETWEEN 2 AND 3",
-                "1 < n AND n <= 4", "n <= 2 AND b > 0")  # fmt: skip
+                "1 < n AND n <= 4", "n <= 2 AND b > 0", "n <= a",
+                "n < b", "a >= n AND n > 1", "n = b")  # fmt: skip
     columns = pick(draw, "a, b, s", "a, b, s", "a, CAST(n AS INT) AS b, s", "b AS a, b, s")
     text = (
         f"SELECT {columns} FROM (SELECT a, b, s, {rank} AS n FROM ({{i}}) AS x) AS y WHERE {keep}"

@@ -7,7 +7,7 @@ changed, and its watermark is so far behind that no row is late either.
 from __future__ import annotations
 
 from hypothesis import strategies as st
-from tests.property.queries.query import Draw, Query, pick
+from tests.property.queries.query import Draw, Query, pick, query
 
 #: the seconds from the start of all times to a time, as a text
 _SECONDS = "CAST(TIMESTAMPDIFF(SECOND, TIMESTAMP '2024-01-01 00:00:00', {0}) AS STRING)"
@@ -15,8 +15,77 @@ _DUCK_SECONDS = "CAST(seconds({0}) AS VARCHAR)"
 _START = "TIMESTAMP '2024-01-01 00:00:00'"
 
 
-def windows(draw: Draw, table: str, sessions: bool = True) -> Query:
-    """A table with windows of its rows; sessions are of each ``k``."""
+def timeline(draw: Draw, depth: int = 1) -> Query:
+    """Columns ``k``, ``v`` and ``ts``, the last of them event time: tables, and queries after which
+    it still is."""
+    if depth <= 0:
+        return Query("SELECT k, v, ts FROM e", "SELECT k, v, ts FROM e")
+    shape = draw(st.sampled_from(_TIMELINES))
+    return shape(draw, depth)
+
+
+def _filtered(draw: Draw, depth: int) -> Query:
+    condition = pick(draw, "v > 0", "k IS NOT NULL", "TRUE", "v IS NULL OR k = 1")
+    column = pick(draw, "v", "v + 1", "k")
+    return query(
+        f"SELECT k, {column} AS v, ts FROM ({{i}}) AS q WHERE {condition}",
+        i=timeline(draw, depth - 1),
+    )
+
+
+def _united(draw: Draw, depth: int) -> Query:
+    text = "SELECT k, v, ts FROM ({i}) AS q UNION ALL SELECT k, v, ts FROM f"
+    return query(text, i=timeline(draw, depth - 1))
+
+
+def _paired(draw: Draw, depth: int) -> Query:
+    """Rows beside others of about the same time."""
+    before, after = draw(st.integers(0, 3)), draw(st.integers(0, 3))
+    columns = pick(draw, "x.k, y.v, x.ts", "x.k, x.v, y.ts")
+    return query(
+        f"SELECT {columns} FROM ({{i}}) AS x JOIN f AS y ON x.k = y.k AND x.ts BETWEEN "
+        f"y.ts - INTERVAL '{before}' SECOND AND y.ts + INTERVAL '{after}' SECOND",
+        i=timeline(draw, depth - 1),
+    )
+
+
+def _versioned(draw: Draw, depth: int) -> Query:
+    inner = timeline(draw, depth - 1)
+    kind = pick(draw, "JOIN", "LEFT JOIN")
+    return Query(
+        f"SELECT x.k, y.v, x.ts FROM ({inner.text}) AS x {kind} newest "
+        "FOR SYSTEM_TIME AS OF x.ts AS y ON x.k = y.k",
+        f"SELECT x.k, y.v, x.ts FROM ({inner.duck}) AS x ASOF {kind} f AS y "
+        "ON COALESCE(x.k, -1) = COALESCE(y.k, -1) AND x.ts >= y.ts",
+    )
+
+
+def _first(draw: Draw, depth: int) -> Query:
+    rank = "ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts)"
+    return Query(*[
+        f"SELECT k, v, ts FROM (SELECT *, {rank} AS n FROM e) AS q WHERE n = 1" for _ in range(2)
+    ])  # fmt: skip
+
+
+def _summed(draw: Draw, depth: int) -> Query:
+    """Windows of windows: the last moment of a window is event time."""
+    found = windows(draw, timeline(draw, depth - 1), sessions=False)
+    call = pick(draw, "COUNT(v)", "MAX(v)", "MIN(v)")
+    text = (
+        f"SELECT k, CAST({call} AS INT) AS v, {{t}} AS ts FROM {{w}} AS q "
+        "GROUP BY k, window_start, window_end{g}"
+    )
+    return Query(
+        text.format(t="window_time", w=found.text, g=", window_time"),
+        text.format(t="window_end - INTERVAL '1' MILLISECOND", w=found.duck, g=""),
+    )
+
+
+_TIMELINES = (_filtered, _united, _paired, _versioned, _first, _summed)
+
+
+def windows(draw: Draw, table: str | Query, sessions: bool = True) -> Query:
+    """A table or a query with windows of its rows; sessions are of each ``k``."""
     size, step = draw(st.sampled_from([(4, 2), (6, 2), (6, 3), (5, 5), (9, 3)]))
     kind = pick(
         draw, "TUMBLE", "HOP", "CUMULATE", *(["SESSION"] if sessions and table != "c" else [])
@@ -28,8 +97,11 @@ def windows(draw: Draw, table: str, sessions: bool = True) -> Query:
         "SESSION": f"INTERVAL '{step}' SECOND",
     }[kind]
     keys = " PARTITION BY k" if kind == "SESSION" else ""
-    text = f"TABLE({kind}(TABLE {table}{keys}, DESCRIPTOR(ts), {sizes}))"
-    return Query(text, f"({_duck_windows(table, kind, size, step)})")
+    given = Query(f"TABLE {table}", table) if isinstance(table, str) else table
+    rows = given.text if isinstance(table, str) else f"({given.text})"
+    inner = given.duck if isinstance(table, str) else f"({given.duck}) AS q"
+    text = f"TABLE({kind}({rows}{keys}, DESCRIPTOR(ts), {sizes}))"
+    return Query(text, f"({_duck_windows(inner, kind, size, step)})")
 
 
 def _duck_windows(table: str, kind: str, size: int, step: int) -> str:
@@ -79,7 +151,10 @@ _CALLS = ("COUNT(*)", "COUNT(v)", "SUM(v)", "MIN(v)", "MAX(v)", "COUNT(DISTINCT 
 
 
 def window_groups(draw: Draw) -> Query:
-    found = windows(draw, pick(draw, "e", "e", "c"))
+    if draw(st.booleans()):
+        found = windows(draw, timeline(draw, draw(st.integers(1, 2))), sessions=False)
+    else:
+        found = windows(draw, pick(draw, "e", "e", "c"))
     sessions = found.text.startswith("TABLE(SESSION")
     key, by = ("k", ", k") if sessions else draw(st.sampled_from([("k", ", k"), ("0", "")]))
     having = pick(draw, "", "", " HAVING COUNT(*) > 1")
@@ -142,11 +217,32 @@ def versions(draw: Draw) -> Query:
     """Each row with what was the newest row of the other table at its time."""
     kind = pick(draw, "JOIN", "LEFT JOIN")
     columns = "SELECT x.v AS a, y.v AS b, seconds_of(x.ts) AS s FROM e AS x "
-    found = _with_seconds(f"{columns}<j>", j=Query(
+    return _with_seconds(f"{columns}<j>", j=Query(
         f"{kind} newest FOR SYSTEM_TIME AS OF x.ts AS y ON x.k = y.k",
-        f"ASOF {kind} f AS y ON x.k = y.k AND x.ts >= y.ts",
+        # in this join NULL is a key like any other
+        f"ASOF {kind} f AS y ON COALESCE(x.k, -1) = COALESCE(y.k, -1) AND x.ts >= y.ts",
     ))  # fmt: skip
-    return found
+
+
+def group_windows(draw: Draw) -> Query:
+    """The older form of windows, in GROUP BY."""
+    size, step = draw(st.sampled_from([(4, 2), (6, 3), (5, 5)]))
+    rows = timeline(draw, draw(st.integers(0, 2)))
+    kind = pick(draw, "TUMBLE", "HOP")
+    sizes = f"INTERVAL '{size}' SECOND"
+    if kind == "HOP":
+        sizes = f"INTERVAL '{step}' SECOND, {sizes}"
+    call, having = pick(draw, *_CALLS), pick(draw, "", "", " HAVING COUNT(*) > 1")
+    text = f"SELECT {{k}} AS a, {call} AS b, seconds_of({{s}}) AS s FROM <w> GROUP BY {{g}}{having}"
+    flink = text.format(k="k", s="<start>", g=f"k, {kind}(ts, {sizes})")
+    duck = text.format(k="k", s="window_start", g="k, window_start, window_end")
+    shown = Query(f"({rows.text}) AS q", _duck_windows(f"({rows.duck}) AS q", kind, size, step))
+    return Query(
+        _replaced(flink, _SECONDS)
+        .replace("<start>", f"{kind}_START(ts, {sizes})")
+        .replace("<w>", shown.text),
+        _replaced(duck, _DUCK_SECONDS).replace("<w>", f"({shown.duck}) AS q"),
+    )
 
 
 def frames(draw: Draw) -> Query:
@@ -155,7 +251,7 @@ def frames(draw: Draw) -> Query:
                  "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW",
                  "RANGE BETWEEN INTERVAL '3' SECOND PRECEDING AND CURRENT ROW",
                  "RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW")  # fmt: skip
-    call = pick(draw, "COUNT(*)", "COUNT(v)", "SUM(v)", "MIN(v)", "MAX(v)")
+    call = pick(draw, "COUNT(*)", "COUNT(v)", "SUM(v)", "MIN(v)", "MAX(v)", "COUNT(DISTINCT v)")
     return _with_seconds(
         f"SELECT k AS a, {call} OVER ({partition}ORDER BY ts {frame}) AS b, "
         "seconds_of(ts) AS s FROM e"
@@ -170,8 +266,14 @@ def first_and_last(draw: Draw) -> Query:
     )
 
 
+def timed_rows(draw: Draw) -> Query:
+    """Rows with their times."""
+    text = "SELECT k AS a, v AS b, seconds_of(ts) AS s FROM (<w>) AS q"
+    return _with_seconds(text, w=timeline(draw, draw(st.integers(1, 2))))
+
+
 def timed(draw: Draw) -> Query:
     """Any of them."""
     shapes = (window_groups, window_groups, window_ranks, window_joins, interval_joins, versions,
-              frames, first_and_last)  # fmt: skip
+              frames, first_and_last, group_windows, timed_rows)  # fmt: skip
     return draw(st.sampled_from(shapes))(draw)

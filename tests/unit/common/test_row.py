@@ -66,7 +66,13 @@ def test_equality_looks_at_values_names_and_kind() -> None:
     assert Row(a=1) != Row(1)
     assert Row(a=1) != Row(b=1)
     assert Row.of_kind(RowKind.DELETE, 1) != Row(1)
-    assert hash(Row(a=1)) == hash(Row(1))
+    assert Row(a=1, b=2) == Row(b=2, a=1) != Row(b=1, a=2)
+    assert Row(a=1, b=2) != Row(a=1)
+    assert hash(Row(a=1, b=2)) == hash(Row(b=2, a=1))
+    assert hash(Row(1, 2)) == hash(Row(1, 2))
+    assert Row(a=1, b=2)._fields == ["a", "b"]
+    with pytest.raises(AttributeError, match="no field '_fields'"):
+        _ = Row(1)._fields
     assert len({Row(1), Row(1), Row(2)}) == 2
 
 

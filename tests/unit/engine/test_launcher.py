@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from scurry.engine.spark.hand_over import STATE_VARIABLES
-from scurry.engine.spark.launcher import write_launcher
+from scurry.engine.spark.launcher import WITHOUT_PANDAS, write_launcher
 
 #: A daemon that does nothing but have a nursery.
 DAEMON = """
@@ -114,3 +114,14 @@ def test_what_spark_puts_on_the_path_is_left_out(launcher: str) -> None:
         check=True,
     )
     assert printed.stdout == "/mine\n"
+
+
+@pytest.mark.parametrize("pandas", [True, False])
+def test_the_daemon_is_told_when_it_need_not_import_pandas(place: Path, pandas: bool) -> None:
+    command = [
+        write_launcher(str(place), pandas),
+        "-c",
+        f"import os; print({WITHOUT_PANDAS!r} in os.environ)",
+    ]
+    told_so = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert told_so.strip() == str(not pandas)

@@ -6,14 +6,23 @@ from typing import Any
 
 import pytest
 
+from scurry.common import WatermarkStrategy
 from scurry.common.errors import StateError
+from scurry.common.time import Time
 from scurry.common.typeinfo import Types
 from scurry.compile.job import CompiledJob
 from scurry.datastream import (
     KeyedProcessFunction,
     StreamExecutionEnvironment,
+    WindowFunction,
 )
 from scurry.datastream.state import ValueStateDescriptor
+from scurry.datastream.window import (
+    EventTimeSessionWindows,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
+    WindowAssigner,
+)
 from scurry.functions.sink import Sink
 from scurry.testing import ListSink, LocalJob
 from scurry.testing.local_rounds import LocalRounds
@@ -146,3 +155,43 @@ def test_a_timer_that_was_due_in_a_round_that_is_lost_fires_after_the_crash() ->
         job.clock = 1000
         assert job.crash_step(0)
         assert sorted(sink.values) == [(0, 1000), (1, 1000)]
+
+
+@pytest.mark.parametrize(
+    ("assigner", "expected"),
+    [
+        # of the times 0 to 19, those of a key are as far apart as there are keys
+        (TumblingEventTimeWindows.of(Time.milliseconds(10)), {0: [4, 3], 1: [3, 4], 2: [3, 3]}),
+        (
+            SlidingEventTimeWindows.of(Time.milliseconds(10), Time.milliseconds(5)),
+            {0: [2, 4, 3, 3, 2], 1: [2, 3, 3, 4, 2], 2: [1, 3, 4, 3, 1]},
+        ),
+        (EventTimeSessionWindows.with_gap(Time.milliseconds(4)), {0: [7], 1: [7], 2: [6]}),
+    ],
+    ids=["tumbling", "sliding", "session"],
+)
+@pytest.mark.parametrize("crash", [False, True])
+def test_windows_whose_state_copies_write(
+    assigner: WindowAssigner[Any, Any], expected: dict[int, list[int]], crash: bool
+) -> None:
+    sink = ListSink()
+    env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(2)
+    strategy: Any = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+        lambda n, _: n
+    )
+    numbers = env.from_collection(list(range(20))).assign_timestamps_and_watermarks(strategy)
+    windows = numbers.key_by(lambda n: n % 3).window(assigner)
+    windows.apply(_Size()).sink_to(sink)
+    with LocalRounds(env._compile(None), rounds=2, copies=True) as job:
+        while not job.done:
+            assert (job.crash_step if crash and job.batch == 1 else job.step)(2)
+        assert job.copied > 2
+    found: dict[int, list[int]] = {}
+    for key, _, size in sorted(sink.values):
+        found.setdefault(key, []).append(size)
+    assert found == expected
+
+
+class _Size(WindowFunction):
+    def apply(self, key: Any, window: Any, inputs: Any) -> Any:
+        yield key, window.start, len(list(inputs))

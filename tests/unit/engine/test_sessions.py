@@ -63,7 +63,7 @@ def test_a_session_that_scurry_has_made_is_made_again(monkeypatch: pytest.Monkey
     monkeypatch.setattr(sessions, "_own_settings", first)
     asked: list[Any] = []
 
-    def obtain(settings: Any) -> Any:
+    def obtain(settings: Any, live: bool) -> Any:
         assert SparkContext._gateway is None, "the dead one is forgotten"
         assert SparkContext._active_spark_context is None
         asked.append(settings)

@@ -19,7 +19,7 @@ from scurry.engine.spark.presence import Seat
 from scurry.engine.spark.worker import Kept, WorkerFailure
 from scurry.runtime.envelope import DATA, Envelope
 from scurry.runtime.specs import JobSpec
-from scurry.state.local.store import Commit
+from scurry.state.local.store import Commit, Store
 from scurry.testing import ListSink
 
 
@@ -103,17 +103,58 @@ def test_a_store_is_opened_once_and_found_again_by_another_worker(tmp_path: Path
     store.close()
 
 
+def commit(store: Store, base: bytes | None, lineage: bytes, value: bytes) -> None:
+    assert store.apply(Commit(base, lineage, [("table", [b"key"], [value])]))
+    store.confirm()
+
+
 def test_a_store_is_for_one_worker_alone_until_that_lets_go(tmp_path: Path) -> None:
     (first, second), spec = (LocalStores(), LocalStores()), job(tmp_path)
     store = first.get(spec, "checkpoint", 1, 0, tmp_path)
-    assert first.keep_others_out(store, 0)
+    first.keep_others_out(store, 0)
+    store.check()
+    store.begin()
+    commit(store, None, b"1", b"one")
     again = second.get(spec, "checkpoint", 1, 0, tmp_path)
-    assert not second.keep_others_out(again, 0.05)
     with ThreadPoolExecutor(1) as waiting:
         told = waiting.submit(second.keep_others_out, again, 60)
         first.close()
-        assert told.result()
+        told.result()
+    again.check()
+    again.begin()
+    assert again.get("table", b"key") == b"one"
     second.close()
+
+
+def test_a_store_that_is_not_let_go_is_left_to_who_has_it(tmp_path: Path) -> None:
+    """A task that was paused may write to it when it is woken, and declare it to be the right
+    one: that must not be seen here."""
+    (first, second, third), spec = (LocalStores(), LocalStores(), LocalStores()), job(tmp_path)
+    paused = first.get(spec, "checkpoint", 1, 0, tmp_path)
+    first.keep_others_out(paused, 0)
+    paused.check()
+    paused.begin()
+    commit(paused, None, b"1", b"one")
+    store = second.get(spec, "checkpoint", 1, 0, tmp_path)
+    second.keep_others_out(store, 0.05)
+    store.check()
+    store.begin()
+    assert store.lineage() is None
+    commit(store, None, b"2", b"two")
+    commit(paused, b"1", b"3", b"three")
+    store.check()
+    store.begin()
+    assert store.get("table", b"key") == b"two"
+    first.close()
+    second.close()
+    last = third.get(spec, "checkpoint", 1, 0, tmp_path)
+    third.keep_others_out(last, 0)
+    last.check()
+    last.begin()
+    assert last.lineage() == b"3", "what is believed or not is for the journal to say"
+    assert store.path is not None
+    assert not [each for each in store.path.iterdir() if each.name.startswith("apart")]
+    third.close()
 
 
 def test_a_store_can_be_opened_again_when_its_task_has_ended(tmp_path: Path) -> None:

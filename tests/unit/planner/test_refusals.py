@@ -69,6 +69,12 @@ def tables() -> Tables:
             "2 columns",
         ),
         ("SELECT /*+ STATE_TLL('e' = '1d') */ k FROM e", "STATE_TLL", "Did you mean STATE_TTL?"),
+        (
+            "SELECT /*+ STATE_TTL('f' = '1d') */ k FROM e JOIN c ON c.id = 1",
+            "'f'",
+            "There is no table for STATE_TTL f",
+        ),
+        ("SELECT /*+ STATE_TTL('e' = '1d') */ x.k FROM e AS x", "'e'", "There is x."),
         ("SELECT /*+ STATE_TTL('e' = 'x') */ k FROM e", "'x'", "cannot read 'x' as a length of"),
         (
             "SELECT TUMBLE_START(ts, INTERVAL '1' DAY) FROM (SELECT ts FROM e GROUP BY ts) "

@@ -32,7 +32,7 @@ def test_scripts_stop_at_the_first_error(out: io.StringIO) -> None:
     text = out.getvalue()
     assert text.startswith("[INFO] Execute statement succeeded.\n")
     assert text.count("table name") == 1
-    assert "[ERROR] There is no table 'x'. There is: t." in text
+    assert "[ERROR] There is no table 'x'. There is: t (line 1, column 78)" in text
 
 
 def test_commands_of_the_client(out: io.StringIO) -> None:

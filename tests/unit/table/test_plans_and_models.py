@@ -77,3 +77,11 @@ def test_java_classes_are_refused_with_what_to_do(env: TableEnvironment) -> None
         JdbcCatalog("jdbc", "db", "user", "secret", "jdbc:postgresql://localhost")
     with pytest.raises(NotSupportedError, match="with udf"):
         HiveModule()
+
+
+def test_references_to_plans_and_paths_are_compared_by_what_they_say() -> None:
+    assert PlanReference.from_json_string("{}") == PlanReference.from_json_string("{}")
+    assert PlanReference.from_json_string("{}") != PlanReference.from_file("{}")
+    assert len({PlanReference.from_file("a"), PlanReference.from_file("a")}) == 1
+    assert repr(PlanReference.from_json_string("{}")) == "JsonContentPlanReference('{}')"
+    assert sorted([ObjectPath("b", "a"), ObjectPath("a", "b")])[0] == ObjectPath("a", "b")

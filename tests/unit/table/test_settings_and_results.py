@@ -142,7 +142,7 @@ def test_results_that_are_there_already(capsys: pytest.CaptureFixture[str]) -> N
     result = TableResult.of_rows(schema, [("core", True)])
     assert "\n".join(result.lines()) == SHOWN
     with result.collect() as rows:
-        assert [row.as_dict() for row in rows] == [{"module name": "core", "used": True}]
+        assert list(map(repr, rows)) == ["<Row('core', True)>"]
     assert result.get_result_kind() is ResultKind.SUCCESS_WITH_CONTENT
     done = TableResult.ok()
     done.print()

@@ -34,6 +34,7 @@ from scurry.common.data_types.atomic import (
     TinyIntType,
     VarBinaryType,
     VarCharType,
+    VariantType,
 )
 from scurry.common.data_types.casts import supports_explicit_cast, supports_implicit_cast
 from scurry.common.data_types.common_types import common_type
@@ -115,6 +116,7 @@ __all__ = [
     "TinyIntType",
     "VarBinaryType",
     "VarCharType",
+    "VariantType",
     "YearMonthIntervalType",
     "ZonedTimestampType",
     "as_decimal",

@@ -38,6 +38,7 @@ __all__ = [
     "TinyIntType",
     "VarBinaryType",
     "VarCharType",
+    "VariantType",
 ]
 
 
@@ -73,6 +74,16 @@ class VarCharType(CharacterStringType):
 
     def describe(self) -> str:
         return "STRING" if self.length == MAX_LENGTH else f"VARCHAR({self.length})"
+
+
+class VariantType(AtomicType):
+    """JSON that has been parsed; a column holds it as JSON in one form, with sorted keys."""
+
+    def arrow_type(self) -> pa.DataType:
+        return pa.string()
+
+    def describe(self) -> str:
+        return "VARIANT"
 
 
 class BinaryType(BinaryStringType):

@@ -21,6 +21,7 @@ from scurry.common.data_types.atomic import (
     NullType,
     VarBinaryType,
     VarCharType,
+    VariantType,
 )
 from scurry.common.data_types.data_type import (
     BinaryStringType,
@@ -70,6 +71,8 @@ def supports_implicit_cast(source: DataType, target: DataType) -> bool:
 
 def supports_explicit_cast(source: DataType, target: DataType) -> bool:
     """Whether CAST can turn values of `source` into `target`, perhaps failing on some."""
+    if isinstance(source, VariantType) or isinstance(target, VariantType):
+        return isinstance(source, NullType)
     if supports_implicit_cast(source, target):
         return True
     if isinstance(target, CharacterStringType):

@@ -196,7 +196,7 @@ class DataTypes:
         return RawType()
 
     @staticmethod
-    def SECOND(precision: int = -1) -> Resolution:
+    def SECOND(precision: int = 6) -> Resolution:
         """The resolution SECOND, with digits behind the point."""
         return Resolution(_Unit.SECOND, precision)
 
@@ -211,7 +211,7 @@ class DataTypes:
         return Resolution(_Unit.HOUR)
 
     @staticmethod
-    def DAY(precision: int = -1) -> Resolution:
+    def DAY(precision: int = 2) -> Resolution:
         """The resolution DAY, with a number of digits."""
         return Resolution(_Unit.DAY, precision)
 
@@ -221,7 +221,7 @@ class DataTypes:
         return Resolution(_Unit.MONTH)
 
     @staticmethod
-    def YEAR(precision: int = -1) -> Resolution:
+    def YEAR(precision: int = 2) -> Resolution:
         """The resolution YEAR, with a number of digits."""
         return Resolution(_Unit.YEAR, precision)
 

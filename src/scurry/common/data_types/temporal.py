@@ -216,12 +216,12 @@ class Resolution:
     class IntervalUnit(Enum):
         """The units an interval can have."""
 
-        SECOND = 5
-        MINUTE = 4
-        HOUR = 3
-        DAY = 2
-        MONTH = 1
-        YEAR = 0
+        SECOND = 0
+        MINUTE = 1
+        HOUR = 2
+        DAY = 3
+        MONTH = 4
+        YEAR = 5
 
     unit: Resolution.IntervalUnit
     precision: int
@@ -255,9 +255,9 @@ class YearMonthIntervalType(IntervalType):
     class YearMonthResolution(Enum):
         """Which units the interval is written in."""
 
-        YEAR = "YEAR"
-        MONTH = "MONTH"
-        YEAR_TO_MONTH = "YEAR TO MONTH"
+        YEAR = 1
+        MONTH = 2
+        YEAR_TO_MONTH = 3
 
     def __init__(
         self,
@@ -273,7 +273,7 @@ class YearMonthIntervalType(IntervalType):
         return pa.int32()
 
     def describe(self) -> str:
-        first, *rest = self.resolution.value.split(" TO ")
+        first, *rest = self.resolution.name.split("_TO_")
         head = f"{first}({self.precision})" if first == "YEAR" else first
         return "INTERVAL " + " TO ".join([head, *rest])
 
@@ -294,16 +294,16 @@ class DayTimeIntervalType(IntervalType):
     class DayTimeResolution(Enum):
         """Which units the interval is written in."""
 
-        DAY = "DAY"
-        DAY_TO_HOUR = "DAY TO HOUR"
-        DAY_TO_MINUTE = "DAY TO MINUTE"
-        DAY_TO_SECOND = "DAY TO SECOND"
-        HOUR = "HOUR"
-        HOUR_TO_MINUTE = "HOUR TO MINUTE"
-        HOUR_TO_SECOND = "HOUR TO SECOND"
-        MINUTE = "MINUTE"
-        MINUTE_TO_SECOND = "MINUTE TO SECOND"
-        SECOND = "SECOND"
+        DAY = 1
+        DAY_TO_HOUR = 2
+        DAY_TO_MINUTE = 3
+        DAY_TO_SECOND = 4
+        HOUR = 5
+        HOUR_TO_MINUTE = 6
+        HOUR_TO_SECOND = 7
+        MINUTE = 8
+        MINUTE_TO_SECOND = 9
+        SECOND = 10
 
     def __init__(
         self,
@@ -322,7 +322,7 @@ class DayTimeIntervalType(IntervalType):
 
     def describe(self) -> str:
         digits = {"DAY": self.day_precision, "SECOND": self.fractional_precision}
-        units = self.resolution.value.split(" TO ")
+        units = self.resolution.name.split("_TO_")
         return "INTERVAL " + " TO ".join(f"{u}({digits[u]})" if u in digits else u for u in units)
 
     def _args(self) -> tuple[Any, ...]:
@@ -343,14 +343,14 @@ class DayTimeIntervalType(IntervalType):
 def interval(upper: Resolution, lower: Resolution | None = None) -> IntervalType:
     """The interval type from one resolution to another, as `DataTypes.INTERVAL` takes them."""
     units = [r.unit.name for r in (upper, lower) if r is not None]
-    name = " TO ".join(units)
-    if name in {r.value for r in YearMonthIntervalType.YearMonthResolution}:
+    name = "_TO_".join(units)
+    if name in YearMonthIntervalType.YearMonthResolution.__members__:
         years = upper.precision if upper.precision >= 0 else YearMonthIntervalType.DEFAULT_PRECISION
-        return YearMonthIntervalType(YearMonthIntervalType.YearMonthResolution(name), years)
-    if name not in {r.value for r in DayTimeIntervalType.DayTimeResolution}:
+        return YearMonthIntervalType(YearMonthIntervalType.YearMonthResolution[name], years)
+    if name not in DayTimeIntervalType.DayTimeResolution.__members__:
         raise TypeMismatchError(
-            f"there is no type INTERVAL {name}: an interval goes from YEAR to MONTH, or from DAY "
-            "over HOUR and MINUTE to SECOND"
+            f"there is no type INTERVAL {' TO '.join(units)}: an interval goes from YEAR to MONTH, "
+            "or from DAY over HOUR and MINUTE to SECOND"
         )
     days = DayTimeIntervalType.DEFAULT_DAY_PRECISION
     fraction = DayTimeIntervalType.DEFAULT_FRACTIONAL_PRECISION
@@ -358,4 +358,4 @@ def interval(upper: Resolution, lower: Resolution | None = None) -> IntervalType
         if end is not None and end.precision >= 0:
             days = end.precision if end.unit.name == "DAY" else days
             fraction = end.precision if end.unit.name == "SECOND" else fraction
-    return DayTimeIntervalType(DayTimeIntervalType.DayTimeResolution(name), days, fraction)
+    return DayTimeIntervalType(DayTimeIntervalType.DayTimeResolution[name], days, fraction)

@@ -99,6 +99,10 @@ class ForeachBatchSink(_FrameSink):
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_function": None}
 
+    @property
+    def needs_slot(self) -> bool:
+        return True
+
     def take_room(self, room: AnyPath) -> None:
         self._room = room
 

@@ -76,6 +76,10 @@ class DataFrameSource(Source):
         several = self._partitions is not None and self._partitions > 1
         return f"DataFrameSource, {kind}" + (f", {self._partitions} partitions" if several else "")
 
+    @property
+    def needs_slot(self) -> bool:
+        return True
+
     def take_room(self, room: AnyPath) -> None:
         self._room = room
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from itertools import starmap
 from operator import attrgetter
 from typing import Annotated, Any
 
@@ -36,7 +37,7 @@ from scurry.connectors.formats.conversions import (
     row_converter,
     temporal,
 )
-from scurry.connectors.formats.json_columns import object_writer, read_objects
+from scurry.connectors.formats.json_columns import object_type, read_objects
 
 __all__ = ["JsonRowDeserializationSchema", "JsonRowSerializationSchema"]
 
@@ -189,7 +190,7 @@ class JsonRowSerializationSchema(SerializationSchema):
         self._names = self._type.field_names()
         self._values = [_writer(field) for field in self._type.field_types()]
         self._simple = not any(self._values)
-        self._objects = object_writer(self._names, self._encoder.encode)
+        self._object = object_type(self._names)
 
     def __getstate__(self) -> Any:
         return {"_type": self._type}
@@ -204,12 +205,13 @@ class JsonRowSerializationSchema(SerializationSchema):
         return JsonRowSerializationSchema.Builder()
 
     def serialize_batch(self, values: list[Any]) -> list[bytes | None]:
-        if self._simple and self._names and set(map(type, values)) == {Row}:
+        if self._simple and self._object is not None and set(map(type, values)) == {Row}:
             held = set(map(_names_of, values))
             if held <= {None, self._names}:
-                # rows of another length are named one by one
-                with suppress(ValueError):
-                    return list(self._objects.write(map(_values_of, values)))
+                # what has too many values, or some that cannot be written, is named one by one
+                with suppress(TypeError):
+                    objects = starmap(self._object, map(_values_of, values))
+                    return list(map(self._encoder.encode, objects))
         return list(map(self.serialize, values))
 
     def serialize(self, value: Any) -> bytes:

@@ -79,6 +79,10 @@ class KafkaSource(Source):
     def take_engine(self, engine: str) -> None:
         self._often = engine == execution.LIVE
 
+    @property
+    def needs_slot(self) -> bool:
+        return self._spark is not None
+
     def enumerator(self, parallelism: int) -> SourceEnumerator:
         enumerator = KafkaEnumerator(self._client, self._settings)
         if self._spark is None:

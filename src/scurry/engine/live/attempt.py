@@ -37,6 +37,8 @@ from scurry.engine.savepoints import Savepoints
 from scurry.engine.spark.payload import JobPayload
 from scurry.engine.worker_logs import LogReader
 from scurry.functions.fencing import Fence
+from scurry.functions.sink import Sink
+from scurry.functions.source import Source
 
 #: How long Spark may take to say why a task has gone.
 _REASON_SECONDS = 5.0
@@ -92,6 +94,13 @@ class LiveAttempt:
         self._patience = execution.LIVE_SLOTS_WAIT.read(configuration) / 1000
         self._protocol = RoundProtocol(job, directory, progress, pace, lease, views)
         spec = job.spec
+        owners: list[tuple[str, Source | Sink]] = [(s.uid, s.source) for s in spec.sources]
+        #: sources and sinks for which Spark runs jobs meanwhile
+        self._in_need = [
+            repr(uid)
+            for uid, owner in [*owners, *((each.uid, each.sink) for each in job.sinks)]
+            if owner.needs_slot
+        ]
         self._tasks = spec.parallelism if spec.stages else spec.ingress_tasks
         self._group = f"scurry-{payload.run_id}"
         self._failure: BaseException | None = None
@@ -205,19 +214,28 @@ class LiveAttempt:
     # --- slots
 
     def _check_slots(self, stopping: threading.Event) -> None:
-        """Wait until the cluster has as many slots as there are tasks, however long that may take;
+        """Wait until the cluster has as many slots as the job needs, however long that may take;
         raise if it will not have them."""
+        needed = self._tasks + bool(self._in_need)
         deadline = time.monotonic() + (0 if self._is_local else self._patience)
-        while (found := self._slots()) < self._tasks and not self._is_elastic:
+        while (found := self._slots()) < needed and not self._is_elastic:
             if time.monotonic() >= deadline or stopping.is_set():
                 raise ConfigurationError(
                     f"The live engine runs all {self._tasks} tasks of the job at the same time, "
-                    f"and {self._context.master!r} has {found} slots. Give the job a parallelism "
-                    f"of {found} or less (env.set_parallelism), or the session more cores; or use "
-                    "execution.engine: micro-batch, which needs no number of free cores."
+                    f"{self._more}and {self._context.master!r} has {found} slots. Give the job a "
+                    f"parallelism of {found - needed + self._tasks} or less (env.set_parallelism), "
+                    "or the session more cores; or use execution.engine: micro-batch, which needs "
+                    "no number of free cores."
                 )
-            self._post_wait(f"{found} of {self._tasks}")
+            self._post_wait(f"{found} of {needed}")
             time.sleep(0.2)
+
+    @property
+    def _more(self) -> str:
+        """What else needs a slot, in words."""
+        if not self._in_need:
+            return ""
+        return f"needs one more slot, in which Spark works for {' and '.join(self._in_need)}, "
 
     def _slots(self) -> int:
         spark: Any = self._context._jsc.sc()

@@ -151,6 +151,8 @@ class Conductor:
         self._next_look = 0.0
         #: which task reads which source partition
         self._dealt: dict[tuple[str, str], int] = {}
+        #: the parts of the ingress that have been given their operator state
+        self._given: set[int] = set()
         self._flow = Flow(settings.most_records, len(spec.sources))
 
     def wake(self) -> None:
@@ -283,9 +285,17 @@ class Conductor:
             self._checkpoint = _Checkpoint(self._protocol.mark(), time.monotonic(), parts)
         self._unmarked = not mark
         self._under[self._round] = _Under(self._tasks)
+        self._give_states_once(tasks)
         for number, link in self._links.items():
             own = [plan for plan in tasks if plan.task % self._tasks == number]
             link.send([ROUND, Round(self._round, mark, tick, own, moved)])
+
+    def _give_states_once(self, tasks: list[TaskPlan]) -> None:
+        """A task takes the operator states of a part of the ingress with its first round."""
+        for plan in tasks:
+            if plan.task in self._given:
+                plan.states = {}
+        self._given.update(plan.task for plan in tasks)
 
     # --- what tasks say
 

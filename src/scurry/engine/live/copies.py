@@ -37,7 +37,7 @@ from scurry.checkpoint.file_journal import FileJournal, StoredHead
 from scurry.common.errors import JobError
 from scurry.runtime.envelope import Envelope
 from scurry.runtime.host import SlotHost
-from scurry.state.slot_store import Outcome
+from scurry.state.slot_parts import Outcome
 
 #: What a copy has to tell: envelopes for the driver, the head of the journal, and what the slot's
 #: store has to know.
@@ -60,13 +60,13 @@ def _system() -> Any:
 
 def can_be_copied(host: SlotHost, journal: FileJournal, least: int) -> bool:
     """Whether a copy of this process should write the state of ``host``: it is possible, and there
-    are at least so many records to write."""
+    are at least so many records to write. Either has to be done at once."""
     if _system() is None or not isinstance(journal.runs, Path):
         return False
     # the system ends copies with the thread that has made them
     if threading.current_thread() is not threading.main_thread():
         return False
-    return host.store.freezable >= max(1, least)
+    return host.store.collect() >= max(1, least)
 
 
 class SlotCopy:
@@ -77,8 +77,8 @@ class SlotCopy:
         self._journal = journal
         self._parts: list[bytes] = []
         self._deadline = time.monotonic() + _MOST_SECONDS
-        local = host.store.local
-        local.prepare_copy()
+        host.store.collect()
+        host.store.local.prepare_copy()
         self._pipe, told = os.pipe()
         go, ready = os.pipe()
         try:
@@ -91,11 +91,19 @@ class SlotCopy:
             _be_the_copy(host, journal, go, told, (self._pipe, ready))
         for end in (told, go):
             os.close(end)
-        # what is read from now on is of before the copy's commit
-        local.begin()
-        with suppress(BrokenPipeError):
-            os.write(ready, b"!")
-        os.close(ready)
+        # not select, which knows only the first thousand descriptors of a process
+        self._told = select.poll()
+        self._told.register(self._pipe, select.POLLIN)
+        try:
+            # what is read from now on is of before the copy's commit
+            host.store.read_on()
+            with suppress(BrokenPipeError):
+                os.write(ready, b"!")
+        except BaseException:
+            self.give_up()
+            raise
+        finally:
+            os.close(ready)
         host.freeze()
 
     def fileno(self) -> int:
@@ -105,7 +113,7 @@ class SlotCopy:
     def take(self) -> list[Envelope] | None:
         """Take what the copy tells. When that is all, the host has thawed, and what the driver is
         to be told is returned, None before. Raises if the copy has failed."""
-        while select.select([self._pipe], [], [], 0)[0]:
+        while self._told.poll(0):
             some = os.read(self._pipe, _PIECE)
             if not some:
                 return self._end()
@@ -179,8 +187,11 @@ def _be_the_copy(
 
 def _write(host: SlotHost, journal: FileJournal) -> Written:
     host.store.local.reopen()
-    envelopes = list(host.write(journal))
-    return envelopes, journal.stored, host.store.outcome()
+    try:
+        envelopes = list(host.write(journal))
+        return envelopes, journal.stored, host.store.outcome()
+    finally:
+        host.store.local.close()
 
 
 def _tell(told: int, work: Callable[[], Written]) -> None:

@@ -20,6 +20,7 @@ from collections.abc import Callable
 
 from scurry.common.own_directories import process_directory
 from scurry.engine.spark.hand_over import STATE_VARIABLES
+from scurry.engine.spark.launcher import WITHOUT_PANDAS
 from scurry.engine.spark.slot_process import RUN_PROPERTY, Processes, start_nursery
 from scurry.engine.spark.spark_tasks import authenticate, execute_task, receive_task
 from scurry.engine.spark.worker import run_slots_here
@@ -40,6 +41,7 @@ _NEEDED = (
     "pyspark.sql.streaming.stateful_processor_api_client",
     "pyspark.sql.pandas.serializers",
     STATE_VARIABLES,
+    "scurry.engine.live.task",
     "scurry.engine.spark.attempt",
     "scurry.engine.spark.slot_task",
     "scurry.engine.spark.stage_host",
@@ -57,7 +59,9 @@ _PATIENCE = 100
 
 
 def _preload() -> None:
-    for name in _NEEDED:
+    # Arrow imports pandas for its first array, which takes half as long as all the rest
+    more = () if WITHOUT_PANDAS in os.environ else ("pandas",)
+    for name in (*_NEEDED, *more):
         try:
             importlib.import_module(name)
         except ImportError:

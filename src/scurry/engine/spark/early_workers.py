@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StructField, StructType
 
@@ -31,6 +32,20 @@ def start_workers(session: SparkSession) -> None:
             numbers.mapInArrow(_unchanged, _SCHEMA).write.format("noop").mode("append").save()
         except Exception:
             return  # the session was stopped meanwhile, or the first query will say what is wrong
+
+    threading.Thread(target=run, name="scurry-early-workers", daemon=True).start()
+
+
+def start_live_workers(context: SparkContext) -> None:
+    """As :func:`start_workers`, for jobs of the live engine, which need none of Spark's SQL: to
+    load that takes seconds."""
+    cores = context.defaultParallelism
+
+    def run() -> None:
+        try:
+            context.parallelize(range(cores), cores).mapPartitions(iter).collect()
+        except Exception:
+            return  # as above
 
     threading.Thread(target=run, name="scurry-early-workers", daemon=True).start()
 

@@ -37,13 +37,14 @@ def launch(
     """Start ``job``; returns at once."""
     settings = configuration.to_dict()
     for_spark = {key: value for key, value in settings.items() if key.startswith("spark.")}
-    if job.spec.engine == execution.LIVE:
+    live = job.spec.engine == execution.LIVE
+    if live:
         # all tasks run for as long as the job does, and something else may be asked of the session
         needed = max(os.cpu_count() or 1, job.spec.parallelism, job.spec.ingress_tasks) + 1
         for_spark.setdefault("spark.master", f"local[{needed}]")
 
-    def connect(obtain: Callable[[Mapping[str, str]], SparkSession]) -> Connection:
-        session = obtain(for_spark)
+    def connect(obtain: Callable[[Mapping[str, str], bool], SparkSession]) -> Connection:
+        session = obtain(for_spark, live)
         return session, provide(session.sparkContext, configuration)
 
     pause = pause_between_batches(configuration)

@@ -17,6 +17,8 @@ from pathlib import Path
 
 from scurry.engine.spark import hand_over
 
+#: In the environment of the daemon: that it is not to import pandas.
+WITHOUT_PANDAS = "SCURRY_WITHOUT_PANDAS"
 #: In the environment of the daemon: where the command looks for the nursery.
 _NURSERY = "SCURRY_NURSERY"
 _COMMAND = """#!/bin/sh
@@ -29,7 +31,7 @@ for entry in $PYTHONPATH; do
   esac
 done
 unset IFS
-export PYTHONPATH="$kept" {variable}={nursery}
+export PYTHONPATH="$kept" {variable}={nursery} {preload}
 if [ "$2" = {module} ] && [ -S {nursery} ]; then
   exec {python} -I -S {script} {nursery} {python} "$@"
 fi
@@ -37,8 +39,9 @@ exec {python} "$@"
 """
 
 
-def write_launcher(directory: str) -> str:
-    """Write the command into ``directory``, and give its path."""
+def write_launcher(directory: str, pandas: bool = True) -> str:
+    """Write the command into ``directory``, and give its path. Without ``pandas`` the daemon does
+    not import it for all workers: those of the live engine seldom need it."""
     launcher = Path(directory) / "python"
     launcher.write_text(
         _COMMAND.format(
@@ -47,6 +50,7 @@ def write_launcher(directory: str) -> str:
             module=shlex.quote(hand_over.STATE_VARIABLES),
             nursery=shlex.quote(str(Path(directory) / "nursery")),
             variable=_NURSERY,
+            preload="" if pandas else f"{WITHOUT_PANDAS}=1",
         )
     )
     launcher.chmod(0o700)

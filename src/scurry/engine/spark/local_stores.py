@@ -105,10 +105,11 @@ class LocalStores:
         while self._locks:
             self._locks.pop().close()
 
-    def keep_others_out(self, store: Store, seconds: float) -> bool:
+    def keep_others_out(self, store: Store, seconds: float) -> None:
         """Have ``store`` for this process alone until :meth:`close`, or until the process ends:
-        wait up to so long for another one that has it, which then is about to end. False if it does
-        not; it is harmless then, but for work that may have to be done again."""
+        wait up to so long for another one that has it, which then is about to end. If it does not,
+        this process gets a store of its own, which has to be filled from the checkpoint: two
+        processes that work on one slot must not read what the other writes."""
         deadline = time.monotonic() + seconds
         # the store is kept open together with this file, and goes with it
         lock = open(f"{store.path}.lock", "wb")  # noqa: SIM115
@@ -116,10 +117,11 @@ class LocalStores:
         while True:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return True
+                return
             except OSError:
                 if time.monotonic() >= deadline:
-                    return False
+                    store.seclude()
+                    return
                 time.sleep(_LOOK_SECONDS)
 
     def _close_ended(self) -> None:

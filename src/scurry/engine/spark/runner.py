@@ -171,7 +171,7 @@ class SparkJob:
         self._may_drop = allow_non_restored_state, allow_dropped
         self._sinks = job.sinks
         Job(self._spec, job.sinks).take_rooms(self._directory.layout.room)
-        self._session = query_session(session, self._spec.parallelism)
+        self._session = self._own_session(session)
         interval = None if checkpoint_interval is None else checkpoint_interval / 1000
         self._pace = Pace(max_records, interval, growing)
         self._renew = renew
@@ -209,6 +209,12 @@ class SparkJob:
                 self._views.close(JobStatus.FAILED.name, linger=False)
             raise
         self._thread = threading.Thread(target=self._run, name="scurry-job", daemon=True)
+
+    def _own_session(self, session: SparkSession) -> SparkSession:
+        """The session for the runs of the job. The live engine needs nothing but its context."""
+        if self._spec.engine == LIVE:
+            return session
+        return query_session(session, self._spec.parallelism)
 
     def _view_keeper(self) -> ViewKeeper | None:
         """What keeps the view of queryable states, if the configuration asks for one."""
@@ -390,7 +396,7 @@ class SparkJob:
         self._lease = self._claimed.lease
         self._stores = stores_name(self._own_id, self._lease.holder.stores)
         self._prepare()
-        self._session = query_session(self._session, self._spec.parallelism)
+        self._session = self._own_session(self._session)
         if self._views is not None:
             self._views.renew(self._spec)
         self._halting.clear()
@@ -422,7 +428,7 @@ class SparkJob:
         """Have a session whose JVM lives."""
         if self._renew is not None and jvm_has_died(self._session):
             session, self._dependencies = self._renew()
-            self._session = query_session(session, self._spec.parallelism)
+            self._session = self._own_session(session)
 
     def _cause_of(self, failure: BaseException) -> BaseException:
         """What made the attempt fail, which may not be what it failed with."""

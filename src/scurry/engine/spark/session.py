@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import atexit
+import importlib
 import logging
 import os
 import shutil
 import sys
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from py4j.protocol import Py4JError
-from pyspark import SparkContext
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from scurry.common.errors import ConfigurationError, JobError, cause_to_show
 from scurry.common.own_directories import fit_for_sockets, process_directory
 from scurry.engine.spark.class_archive import java_options
-from scurry.engine.spark.early_workers import start_workers
+from scurry.engine.spark.early_workers import start_live_workers, start_workers
 from scurry.engine.spark.failures import first_line
 from scurry.engine.spark.launcher import write_launcher
 from scurry.engine.spark.local_files import quicken_local_files
@@ -82,6 +84,8 @@ def _quiet_py4j() -> None:
 
 #: The way to the JVM that was started here, for telling it from one that the user has started.
 _own: Any = None
+#: the gateway of the session whose JVM writes local files itself
+_quickened: Any = None
 #: The settings with which that session was made; one that takes its place has them, too.
 _own_settings: dict[str, str] = {}
 
@@ -96,7 +100,7 @@ def jvm_has_died(session: SparkSession) -> bool:
     return False
 
 
-def renewed_session(settings: Mapping[str, str]) -> SparkSession:
+def renewed_session(settings: Mapping[str, str], live: bool = False) -> SparkSession:
     """A session in place of one whose JVM has died; raises :class:`JobError` if the program had
     made that session by itself."""
     if SparkContext._gateway is None or SparkContext._gateway is not _own:
@@ -110,14 +114,17 @@ def renewed_session(settings: Mapping[str, str]) -> SparkSession:
     SparkSession._instantiatedSession = None
     SparkContext._active_spark_context = None
     SparkContext._gateway = SparkContext._jvm = None
-    return obtain_session({**_own_settings, **settings})
+    return obtain_session({**_own_settings, **settings}, live)
 
 
-def obtain_session(settings: Mapping[str, str]) -> SparkSession:
-    """The active session, or a new one for ``settings`` (keys beginning with ``spark.``)."""
+def obtain_session(settings: Mapping[str, str], live: bool = False) -> SparkSession:
+    """The active session, or a new one for ``settings`` (keys beginning with ``spark.``). If it is
+    for a job of the ``live`` engine, what other jobs need of Spark is not loaded yet."""
     global _own, _own_settings
     active = SparkSession.getActiveSession()
     if active is not None:
+        if not live and SparkContext._gateway is _own:
+            _quicken(active)
         return active
     wanted = {**_OWN_DEFAULTS, **settings}
     _check_sockets(settings.get(_SOCKETS, ""))
@@ -126,25 +133,31 @@ def obtain_session(settings: Mapping[str, str]) -> SparkSession:
     wanted.setdefault("spark.driver.extraJavaOptions", " ".join(options))
     wanted.setdefault("spark.master", f"local[{os.cpu_count() or 1}]")
     wanted.setdefault("spark.app.name", "scurry")
-    if wanted["spark.master"].startswith("local["):
+    local = wanted["spark.master"].startswith("local[")
+    if local:
         wanted.setdefault(_SOCKETS, _made_for_now("sockets"))
-    if not wanted["spark.master"].startswith("local["):
+    else:
         for name in ("spark.driver.host", "spark.driver.bindAddress"):
             if name not in settings:
                 del wanted[name]
-    _choose_python(local=wanted["spark.master"].startswith("local"))
+    _choose_python(local=wanted["spark.master"].startswith("local"), live=live)
     _quiet_py4j()
     builder = SparkSession.builder
     for key, value in wanted.items():
         builder = builder.config(key, value)
     try:
         fresh = SparkContext._gateway is None
+        if fresh:
+            _import_pandas_beside()
         with _FilteredErrors():
+            if live and local:
+                # workers appear while the session is made
+                start_live_workers(SparkContext.getOrCreate(SparkConf().setAll([*wanted.items()])))
             session = builder.getOrCreate()
         if fresh:
             _own, _own_settings = SparkContext._gateway, dict(settings)
-            if os.name == "posix":
-                quicken_local_files(session)
+            if not live:
+                _quicken(session)
     except Exception as failure:
         raise ConfigurationError(
             f"Spark did not start with master {wanted['spark.master']!r}: "
@@ -153,9 +166,29 @@ def obtain_session(settings: Mapping[str, str]) -> SparkSession:
             "see what this machine lacks; SCURRY_FULL_TRACEBACK=1 in the environment shows Spark's "
             "own error."
         ) from cause_to_show(failure)
-    if wanted["spark.master"].startswith("local["):
+    if local and not live:
         start_workers(query_session(session, 1))
     return session
+
+
+def _import_pandas_beside() -> None:
+    """Import pandas beside what this thread goes on to do. PySpark does so for the first object
+    that it hands to the JVM, and until then waits for the JVM to start. Nothing of PySpark is
+    imported here: modules that import each other must not be imported by two threads."""
+
+    def run() -> None:
+        with suppress(ImportError):
+            importlib.import_module("pandas")
+
+    threading.Thread(target=run, name="scurry-imports", daemon=True).start()
+
+
+def _quicken(session: SparkSession) -> None:
+    """Have the JVM of a session of our own write local files itself, if it does not yet."""
+    global _quickened
+    if _quickened is not SparkContext._gateway and os.name == "posix":
+        _quickened = SparkContext._gateway
+        quicken_local_files(session)
 
 
 def _check_sockets(directory: str) -> None:
@@ -167,14 +200,14 @@ def _check_sockets(directory: str) -> None:
         )
 
 
-def _choose_python(local: bool) -> None:
+def _choose_python(local: bool, live: bool) -> None:
     """Have workers run this very interpreter."""
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if "PYSPARK_PYTHON" in os.environ:
         return
     os.environ["PYSPARK_PYTHON"] = sys.executable
     if local and os.name == "posix":
-        os.environ["PYSPARK_PYTHON"] = write_launcher(_made_for_now("python"))
+        os.environ["PYSPARK_PYTHON"] = write_launcher(_made_for_now("python"), not live)
 
 
 def _made_for_now(kind: str) -> str:

@@ -13,6 +13,7 @@ from scurry.common.data_types import (
     MapType,
     RowField,
     RowType,
+    VariantType,
     common_type,
     supports_implicit_cast,
 )
@@ -59,6 +60,10 @@ def _item(operands: Sequence[Expression]) -> Answer:
         if isinstance(index, Literal) and index.value is not None and index.value < 1:
             return f"positions in an array count from 1, got {index.value}"
         return (whole, cast_to(index, _INT)), whole.type.element_type.nullable()
+    if isinstance(whole.type, VariantType):
+        if not isinstance(index.type, IntegralType | CharacterStringType):
+            return "a VARIANT has positions, from 1 on, and texts as keys"
+        return (whole, index), whole.type.nullable()
     if isinstance(whole.type, MapType):
         key = whole.type.key_type
         if common_type([key, index.type]) is None:
@@ -68,7 +73,7 @@ def _item(operands: Sequence[Expression]) -> Answer:
         at = int(index.value) - 1
         if 0 <= at < len(whole.type):
             return _field((whole, Literal(at, _INT.not_null())))
-    return "only arrays and maps have items"
+    return "only arrays, maps and VARIANTs have items"
 
 
 def _field(operands: Sequence[Expression]) -> Answer:
@@ -179,7 +184,7 @@ COLLECTION: tuple[BuiltIn, ...] = (
     _collection("ROW", "ROW(a, b, ...) or (a, b, ...)", "a row of the values", _row),
     _collection(
         "ITEM",
-        "array[position] or map[key]",
+        "array[position], map[key] or variant[position or key]",
         "the element at a position, or the value of a key; NULL if there is none",
         _item,
     ),

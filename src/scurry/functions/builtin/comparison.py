@@ -13,6 +13,7 @@ from scurry.common.data_types import (
     NumericType,
     TimestampType,
     TimeType,
+    VariantType,
     common_type,
 )
 from scurry.functions.builtin.entry import BuiltIn, Resolver, Status
@@ -64,9 +65,16 @@ def _distinct(operands: Sequence[Expression]) -> tuple[Sequence[Expression], Dat
     return cast if isinstance(cast, str) else (cast, DataTypes.BOOLEAN(False))
 
 
+def _ordered(operands: Sequence[Expression]) -> tuple[Sequence[Expression], DataType] | str:
+    if any(isinstance(operand.type, VariantType) for operand in operands):
+        return "a VARIANT is equal to another or not, and neither less nor greater"
+    return _compared(operands)
+
+
 def _comparison(name: str, says: str, *aliases: str) -> BuiltIn:
+    rule = _compared if name in ("=", "<>") else _ordered
     return BuiltIn(
-        name, "comparison", f"a {name} b", says, resolver=_arity(2, _compared), aliases=aliases
+        name, "comparison", f"a {name} b", says, resolver=_arity(2, rule), aliases=aliases
     )
 
 

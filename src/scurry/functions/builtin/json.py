@@ -21,8 +21,9 @@ from scurry.common.data_types import (
     IntType,
     NullType,
     TimeType,
+    VariantType,
 )
-from scurry.functions.builtin.entry import BuiltIn, Status
+from scurry.functions.builtin.entry import BuiltIn
 from scurry.functions.builtin.signatures import nullable, signature
 from scurry.functions.expressions import Call, Expression
 
@@ -35,6 +36,8 @@ _RETURNED = (CharacterStringType, BooleanType, IntType, DoubleType)
 
 def is_json(operand: Expression) -> bool:
     """Whether a value is JSON already, and is put into JSON as it is."""
+    if isinstance(operand.type, VariantType):
+        return True
     return isinstance(operand, Call) and operand.function in ("JSON_OBJECT", "JSON_ARRAY", "JSON")
 
 
@@ -161,16 +164,19 @@ JSON: tuple[BuiltIn, ...] = (
         "the text behind a JSON string; a itself if it is none",
         (signature("string", _STRING),),
     ),
-    *(
-        BuiltIn(
-            name,
-            "json",
-            f"{name}(a)",
-            "JSON as a value of the type VARIANT",
-            (signature("string", nullable(_STRING)),),
-            status=Status.NOTIMPL,
-            reason="there is no type VARIANT yet; use JSON_VALUE and JSON_QUERY on the text",
-        )
-        for name in ("PARSE_JSON", "TRY_PARSE_JSON")
+    BuiltIn(
+        "PARSE_JSON",
+        "json",
+        "PARSE_JSON(a [, duplicates])",
+        "the JSON a as a VARIANT; it fails without JSON, or where a key stands twice",
+        (signature("string [, boolean]", VariantType()),),
+        fails=True,
+    ),
+    BuiltIn(
+        "TRY_PARSE_JSON",
+        "json",
+        "TRY_PARSE_JSON(a [, duplicates])",
+        "the JSON a as a VARIANT; NULL where PARSE_JSON fails",
+        (signature("string [, boolean]", nullable(VariantType())),),
     ),
 )

@@ -17,6 +17,10 @@ def _window(name: str, syntax: str, says: str) -> BuiltIn:
     return BuiltIn(name, "window", syntax, says, kind=Kind.TABLE)
 
 
+def _table(name: str, syntax: str, says: str) -> BuiltIn:
+    return BuiltIn(name, "other", syntax, says, kind=Kind.TABLE)
+
+
 def _group_window(name: str, what: str) -> tuple[BuiltIn, ...]:
     parts = (
         ("START", "the start of the window"),
@@ -50,6 +54,16 @@ OTHERS: tuple[BuiltIn, ...] = (
     *_group_window("TUMBLE", "ts, size"),
     *_group_window("HOP", "ts, slide, size"),
     *_group_window("SESSION", "ts, gap"),
+    _table(
+        "TO_CHANGELOG",
+        "TO_CHANGELOG(TABLE t [, DESCRIPTOR(op)] [, mapping])",
+        "each change of a table as a row, with its kind in a column",
+    ),
+    _table(
+        "FROM_CHANGELOG",
+        "FROM_CHANGELOG(TABLE t [, DESCRIPTOR(op)] [, mapping])",
+        "each row as a change, of the kind that a column has",
+    ),
     BuiltIn(
         "UNNEST",
         "other",
@@ -94,14 +108,4 @@ OTHERS: tuple[BuiltIn, ...] = (
     _missing("ML_PREDICT", "what a model says of each row", _MODELS, Status.NEVER),
     _missing("ML_EVALUATE", "how well a model does", _MODELS, Status.NEVER),
     _missing("VECTOR_SEARCH", "the nearest vectors", _MODELS, Status.NEVER),
-    _missing(
-        "TO_CHANGELOG",
-        "a changing table as a stream of its changes",
-        "use to_changelog_stream of the Table API",
-    ),
-    _missing(
-        "FROM_CHANGELOG",
-        "a stream of changes as a changing table",
-        "use from_changelog_stream of the Table API",
-    ),
 )

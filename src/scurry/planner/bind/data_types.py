@@ -54,7 +54,7 @@ def _bind(node: ast.TypeNode) -> DataType:
 
 def _named(node: ast.NamedType) -> DataType:
     if node.name in ("VARIANT", "BITMAP"):
-        advice = "Use STRING with the JSON functions, or ARRAY."
+        advice = "Use STRING, with PARSE_JSON where it is read, or ARRAY."
         raise SqlNotSupportedError(f"The type {node.name} is not supported", node.span, advice)
     if node.name in _UNBOUNDED and not node.parameters:
         return _UNBOUNDED[node.name]()

@@ -6,6 +6,8 @@ streams. ``LOOKUP('table' = 'users', 'async' = 'true')`` says how rows of a tabl
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from scurry.common.errors import ConfigurationError
 from scurry.common.time import parse_duration
 from scurry.planner.errors import SqlValidationError, unknown
@@ -28,6 +30,15 @@ def state_ttl(hints: tuple[ast.Hint, ...]) -> dict[str, int]:
         if name == "STATE_TTL":
             found |= _pairs(hint)
     return found
+
+
+def check_tables(hints: tuple[ast.Hint, ...], known: Sequence[str]) -> None:
+    """Every table that STATE_TTL names has to be one of those ``known`` to its SELECT."""
+    for hint in hints:
+        if hint.name.name.upper() == "STATE_TTL":
+            for key in hint.keys:
+                if _text(key) not in known:
+                    raise unknown("table for STATE_TTL", _text(key), known, key.span)
 
 
 def _pairs(hint: ast.Hint) -> dict[str, int]:

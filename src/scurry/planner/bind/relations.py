@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from scurry.common.data_types import ArrayType, DataTypes, MapType, MultisetType, RowType
@@ -23,6 +23,7 @@ from scurry.planner.algebra import (
     Unnested,
     Values,
 )
+from scurry.planner.bind.changelogs import CHANGELOG_FUNCTIONS, bind_changelog
 from scurry.planner.bind.expressions import ExpressionBinder, conjunction
 from scurry.planner.bind.lookup_hints import LookupCalls
 from scurry.planner.bind.matching import MatchBinder
@@ -83,8 +84,11 @@ class RelationBinder:
         if isinstance(node, ast.DerivedTable):
             found = self._query(node.query, None)
             return Bound(found, Scope.of("", found.columns, outer))
-        if isinstance(node, ast.TableFunctionRef) and _is_window(node.call):
+        if isinstance(node, ast.TableFunctionRef) and _is_one_of(node.call, WINDOW_FUNCTIONS):
             found = bind_window_table(node.call, self._table_argument, self.catalog.batch)
+            return Bound(found, Scope.of("", found.columns, outer))
+        if isinstance(node, ast.TableFunctionRef) and _is_one_of(node.call, CHANGELOG_FUNCTIONS):
+            found = bind_changelog(node.call, self._table_argument, self.catalog.batch)
             return Bound(found, Scope.of("", found.columns, outer))
         if isinstance(node, ast.Unnest | ast.TableFunctionRef):
             return self._alone(node, outer)
@@ -313,12 +317,14 @@ def _check_lateral(node: ast.Join) -> None:
         raise SqlValidationError(message, node.span, "Use LEFT JOIN or CROSS JOIN.")
 
 
-def _is_window(call: ast.FunctionCall) -> bool:
-    return len(call.name.parts) == 1 and str(call.name).upper() in WINDOW_FUNCTIONS
+def _is_one_of(call: ast.FunctionCall, names: Collection[str]) -> bool:
+    return len(call.name.parts) == 1 and str(call.name).upper() in names
 
 
 def _is_function(node: ast.Relation) -> bool:
-    return isinstance(node, ast.TableFunctionRef) and not _is_window(node.call)
+    """Whether a relation is made of each row of another."""
+    of_tables = WINDOW_FUNCTIONS | CHANGELOG_FUNCTIONS
+    return isinstance(node, ast.TableFunctionRef) and not _is_one_of(node.call, of_tables)
 
 
 def _unaliased(

@@ -12,7 +12,7 @@ from scurry.planner.bind.aggregates import Aggregates
 from scurry.planner.bind.calls import CallBinder
 from scurry.planner.bind.expressions import ExpressionBinder
 from scurry.planner.bind.grouping import bind_grouping
-from scurry.planner.bind.hints import state_ttl
+from scurry.planner.bind.hints import check_tables, state_ttl
 from scurry.planner.bind.lookup_hints import lookup_calls
 from scurry.planner.bind.over import OverCalls
 from scurry.planner.bind.relations import ONE_ROW, Bound, RelationBinder
@@ -56,6 +56,7 @@ class SelectBinder:
             message = f"LOOKUP names {name!r}, which no lookup join of this SELECT reads"
             raise SqlValidationError(message, hint.span)
         self._source, self._scope = bound.node, bound.scope
+        check_tables(node.hints, [one.alias for one in bound.scope.relations])
         self._aggregates: Aggregates | None = None
         self._over = OverCalls(node.windows)
         self._places: list[InputRef] = []

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from scurry.functions.expressions import Literal
 from scurry.planner.algebra import Node, WindowTable
+from scurry.planner.bind.arguments import named_arguments
 from scurry.planner.bind.literals import bind_literal, is_months
 from scurry.planner.errors import SqlValidationError, unknown
 from scurry.planner.time_attributes import is_window_time
@@ -25,7 +26,7 @@ def bind_window_table(
 ) -> Node:
     """The relation of a call of a window table function."""
     name = str(call.name).upper()
-    given = _named(call, name)
+    given = named_arguments(call, name, _PARAMETERS[name])
     table = given.get("DATA")
     if isinstance(table, ast.ScalarQuery):
         table = ast.TableArgument(table.query, span=table.span)
@@ -43,23 +44,6 @@ def bind_window_table(
         raise SqlValidationError(message, call.span)
     keys = _keys(table, node) if name == "SESSION" else ()
     return WindowTable(node, name.lower(), time, size, step, offset, keys, span=call.span)
-
-
-def _named(call: ast.FunctionCall, name: str) -> dict[str, ast.Expression]:
-    parameters = _PARAMETERS[name]
-    if len(call.arguments) > len(parameters):
-        message = f"{name} takes at most {len(parameters)} arguments"
-        raise SqlValidationError(message, call.span, f"They are {', '.join(parameters)}.")
-    given: dict[str, ast.Expression] = {}
-    for position, argument in enumerate(call.arguments):
-        if isinstance(argument, ast.NamedArgument):
-            key = argument.name.name.upper()
-            if key not in parameters:
-                raise unknown("parameter", argument.name.name, parameters, argument.name.span)
-            given[key] = argument.value
-        else:
-            given[parameters[position]] = argument
-    return given
 
 
 def _time_column(

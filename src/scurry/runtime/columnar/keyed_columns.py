@@ -22,6 +22,7 @@ from scurry.common.time import Time
 from scurry.runtime.batch import Longs
 from scurry.state.codecs.encoding import decode, encode, unknown_format
 from scurry.state.codecs.records import STAMPED, stamp_bytes
+from scurry.state.freezing import Leftovers
 from scurry.state.journal import Group, grouped
 from scurry.state.runs.key_rows import Order
 from scurry.state.slot_store import SlotStore
@@ -191,6 +192,26 @@ class KeyedColumns:
             self.forget()
         else:
             self._dirty[:] = False
+
+    # --- being frozen: all stays in memory, so nothing is read that is not stored yet
+
+    @property
+    def freezes(self) -> bool:
+        """Whether there is room for all that is in memory."""
+        return self.sweeper is None and len(self._keys) <= self._cache
+
+    @property
+    def changed(self) -> int:
+        """How many rows have changed."""
+        return int(self._dirty[: len(self._keys)].sum())
+
+    def freeze(self) -> None:
+        """See :mod:`scurry.state.freezing`."""
+        self._dirty[:] = False
+
+    def thaw(self) -> Leftovers:
+        """The commit is written."""
+        return Leftovers()
 
     def forget(self) -> None:
         """What is in memory is no longer what is stored."""

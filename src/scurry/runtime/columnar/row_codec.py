@@ -22,7 +22,6 @@ from scurry.runtime.columnar.plain_values import column_of_plain, plain_values
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 _LENGTH = 4
-_NOTHING = pa.scalar(b"", pa.large_binary())
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder().decode
 
@@ -160,7 +159,9 @@ def _joined(head: Bytes, ends: list[pa.Array]) -> list[bytes]:
     heads = pa.LargeBinaryArray.from_buffers(
         pa.large_binary(), count, [None, offsets, pa.py_buffer(head)]
     )
-    found: list[bytes] = pc.binary_join_element_wise(heads, *ends, _NOTHING).to_pylist()
+    # not made once: for its first scalar Arrow imports pandas, which would make starts slower
+    nothing = pa.scalar(b"", pa.large_binary())
+    found: list[bytes] = pc.binary_join_element_wise(heads, *ends, nothing).to_pylist()
     return found
 
 

@@ -99,7 +99,7 @@ class RowTable:
         """Find out what is stored, if that is not known. Called at the start of a micro-batch."""
         if self._shards:
             return
-        stored = [(key, len(record)) for key, record in self._store.local.scan(self.name)]
+        stored = [(key, len(record)) for key, record in self._store.reader.scan(self.name)]
         shards = [Shard()]
         for address, size in stored:
             low, high = (int.from_bytes(address[at : at + 8], "big") for at in (0, 8))
@@ -123,7 +123,7 @@ class RowTable:
         self._lows = np.array([shard.low for shard in shards], dtype=np.uint64)
 
     def _read(self, address: bytes) -> bytes:
-        record = self._store.local.get(self.name, address)
+        record = self._store.reader.get(self.name, address)
         assert record is not None
         return record
 

@@ -13,12 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from scurry.common.data_types import ArrayType, MapType, RowType
+from scurry.common.data_types import ArrayType, MapType, RowType, VariantType
 from scurry.functions.expressions import Call
 from scurry.runtime.expressions.frames import Datum, Frame, as_array
 from scurry.runtime.expressions.kernels import Evaluate, constant, kernel
 from scurry.runtime.expressions.lists import element_at
 from scurry.runtime.expressions.python_values import apply, column_of, per_value, pyvalues
+from scurry.runtime.expressions.variants import item
 
 
 def _interleaved(columns: list[pa.Array]) -> pa.Array:
@@ -75,6 +76,8 @@ def _item(call: Call) -> Evaluate:
     kind = call.type.arrow_type()
     if isinstance(call.operands[0].type, MapType):
         return lambda rows, value, key: apply(lambda m, k: m.get(k), (value, key), rows, kind)
+    if isinstance(call.type, VariantType):
+        return lambda rows, value, key: apply(item, (value, key), rows, kind)
     at = constant(call.operands[1])
     if at is not None:
         return lambda rows, value, index: element_at(as_array(value, rows.count), at)

@@ -153,9 +153,12 @@ def _rand(call: Call) -> Evaluate:
     if not call.operands:
         return lambda rows: pa.array([random.random() for _ in range(rows.count)], pa.float64())
     sequence = JavaRandom(constant(call.operands[0]) or 0)
-    return lambda rows, seed: pa.array(
-        [sequence.next_double() for _ in range(rows.count)], pa.float64()
-    )
+
+    def evaluate(rows: Frame, seed: Datum) -> pa.Array:
+        known = as_array(seed, rows.count).is_valid().to_pylist()
+        return pa.array([sequence.next_double() if one else None for one in known], pa.float64())
+
+    return evaluate
 
 
 @kernel("RAND_INTEGER")
@@ -163,16 +166,15 @@ def _rand_integer(call: Call) -> Evaluate:
     seeded = len(call.operands) == 2
     sequence = JavaRandom(constant(call.operands[0]) or 0) if seeded else None
 
-    def draw(bound: int | None) -> int | None:
-        if bound is None:
-            return None
+    def draw(bound: int) -> int:
         if bound <= 0:
             raise EvaluationError(f"the bound of RAND_INTEGER must be positive, got {bound}")
         return random.randrange(bound) if sequence is None else sequence.next_int(bound)
 
     def evaluate(rows: Frame, *values: Datum) -> pa.Array:
-        bounds = as_array(values[-1], rows.count).to_pylist()
-        return pa.array([draw(bound) for bound in bounds], pa.int32())
+        given = [as_array(value, rows.count).to_pylist() for value in values]
+        drawn = (None if None in one else draw(one[-1]) for one in zip(*given, strict=True))
+        return pa.array(list(drawn), pa.int32())
 
     return evaluate
 

@@ -40,7 +40,8 @@ class Ordered:
 
 
 class RankOperator(KeyedRelationalOperator):
-    """The rows of each key from number ``first`` to number ``last``."""
+    """The rows of each key from number ``first`` to number ``last``, and not beyond the value of
+    the column ``bound``, which is one of the key's. Without ``retracting`` no row ever goes."""
 
     state_kind: ClassVar[str] = "rows in order"
 
@@ -56,6 +57,8 @@ class RankOperator(KeyedRelationalOperator):
         last: int,
         number: bool,
         update_before: bool,
+        bound: int | None,
+        retracting: bool,
     ) -> None:
         super().__init__(spec, columns, inputs, keys, retention_ms)
         self._order = order
@@ -63,6 +66,8 @@ class RankOperator(KeyedRelationalOperator):
         self._number = number
         self._numbered = number or first > 1
         self._update_before = update_before
+        self._bound = bound
+        self._retracting = retracting
         self._rows = RowCodec(inputs[0])
 
     @classmethod
@@ -84,16 +89,24 @@ class RankOperator(KeyedRelationalOperator):
         kinds = batch.kinds
         listed = [INSERT] * batch.size if kinds is None else kinds.tolist()
         out = RowsOut([self._rows, _NUMBER] if self._number else [self._rows])
-        for at, (code, row, place, kind) in enumerate(
-            zip(keys.codes.tolist(), rows, sorting, listed, strict=True)
+        limits = self._limits(columns)
+        for at, (code, row, place, kind, last) in enumerate(
+            zip(keys.codes.tolist(), rows, sorting, listed, limits, strict=True)
         ):
             if kind in (INSERT, UPDATE_AFTER):
-                self._comes(out, held[code], lists[code], place, row, at)
+                self._comes(out, held[code], lists[code], place, row, at, last)
             else:
-                self._goes(out, held[code], lists[code], place, row, at)
+                self._goes(out, held[code], lists[code], place, row, at, last)
         made = out.batch(batch, self.columns, self.codec)
         if made is not None:
             self.emit(made)
+
+    def _limits(self, columns: pa.RecordBatch) -> list[int]:
+        """For each row the number of the last row of its key that is sent."""
+        if self._bound is None:
+            return [self._last] * columns.num_rows
+        bounds = columns.column(self._bound).to_pylist()
+        return [0 if one is None else min(max(int(one), 0), self._last) for one in bounds]
 
     def _in_order(self, held: list[RowSet]) -> list[Ordered]:
         """The rows of keys in their order."""
@@ -109,31 +122,38 @@ class RankOperator(KeyedRelationalOperator):
         return [one.note for one in held]
 
     def _comes(
-        self, out: RowsOut, held: RowSet, ordered: Ordered, place: bytes, row: bytes, at: int
-    ) -> None:
+        self, out: RowsOut, held: RowSet, ordered: Ordered, place: bytes, row: bytes, at: int,
+        last: int,
+    ) -> None:  # fmt: skip
         rows = ordered.rows
         index = bisect_right(rows, place, key=_sort_key)
+        if index >= last and not self._retracting:
+            return  # no row ever goes that would let it in
         number, ordered.next = ordered.next, ordered.next + 1
-        before = rows[index : self._last]
+        before = rows[index:last]
         rows.insert(index, (place, number, row))
         held.put(_stored(number, row), number)
-        if index < self._last:
-            self._send_change(out, index, before, rows[index : self._last], at)
+        if index < last:
+            self._send_change(out, index, before, rows[index:last], at)
+        if len(rows) > last and not self._retracting:
+            _, number, dropped = rows.pop()
+            held.remove(_stored(number, dropped))
 
     def _goes(
-        self, out: RowsOut, held: RowSet, ordered: Ordered, place: bytes, row: bytes, at: int
-    ) -> None:
+        self, out: RowsOut, held: RowSet, ordered: Ordered, place: bytes, row: bytes, at: int,
+        last: int,
+    ) -> None:  # fmt: skip
         rows = ordered.rows
         index = bisect_left(rows, place, key=_sort_key)
         while index < len(rows) and rows[index][0] == place and rows[index][2] != row:
             index += 1
         if index >= len(rows) or rows[index][0] != place:
             return  # a row that is not there
-        before = rows[index : self._last]
+        before = rows[index:last]
         _, number, _ = rows.pop(index)
         held.remove(_stored(number, row))
-        if index < self._last:
-            self._send_change(out, index, before, rows[index : self._last], at)
+        if index < last:
+            self._send_change(out, index, before, rows[index:last], at)
 
     def _send_change(
         self, out: RowsOut, index: int, before: list[Placed], after: list[Placed], at: int

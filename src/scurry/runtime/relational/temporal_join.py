@@ -8,6 +8,9 @@ Rows and versions are kept as columns, by the hashes of their keys, as those of 
 (:mod:`scurry.runtime.relational.join`). When time passes, the rows that are due are taken out, and
 the versions of their keys are put in the order of keys and times: the version of a row is the last
 one up to its time, which binary search finds for all rows at once.
+
+A key that is NULL has versions, too, and rows with a NULL key find them: so Flink does it in this
+join alone.
 """
 
 from __future__ import annotations
@@ -50,7 +53,11 @@ class TemporalJoinOperator(JoinOperator):
         condition: Any,
     ) -> None:
         kept, kind = (retention_ms, retention_ms), "left" if left else "inner"
-        super().__init__(spec, columns, inputs, keys, retention_ms, kind, condition, (), kept)
+        nulls = tuple(
+            inputs[_ROWS].field(one).nullable and inputs[_VERSIONS].field(other).nullable
+            for one, other in zip(*keys, strict=True)
+        )
+        super().__init__(spec, columns, inputs, keys, retention_ms, kind, condition, nulls, kept)
         self._numbered = True
         self._left = left
         self._times = left_time, right_time
@@ -153,7 +160,7 @@ class TemporalJoinOperator(JoinOperator):
         there = np.flatnonzero(last >= 0)
         there = there[codes[last[there]] == sides[_ROWS].codes[there]]
         ended = versions.numbers[_ENDS][order] > 0
-        there = there[~ended[last[there]] & ~self._keyless(rows)[there]]
+        there = there[~ended[last[there]]]
         found[there] = order[last[there]]
         if len(order):
             gone = np.zeros(len(order), dtype=bool)
@@ -163,11 +170,6 @@ class TemporalJoinOperator(JoinOperator):
 
     def _nothing(self, port: int) -> Arrivals:
         return self._arrivals(Batch([]), np.zeros(0, dtype=np.int64), port)
-
-    def _keyless(self, rows: FoundRows) -> Any:
-        """The rows whose key equals nothing."""
-        columns = pa.RecordBatch.from_arrays(rows.columns, schema=self.inputs[_ROWS])
-        return self._alone(columns, _ROWS)
 
     def _send_pairs(
         self, left: list[pa.Array], versions: list[pa.Array], valid: Longs, times: Longs

@@ -109,7 +109,7 @@ class WindowingOperator(Operator, ABC):
         """Raise :class:`StateError` if another kind of window operator has stored windows under
         this uid, because this one could not read them."""
         for table in KINDS.keys() - {self.content_table}:
-            if next(store.local.scan(f"{self.spec.uid}\x1f{table}"), None) is not None:
+            if next(store.reader.scan(f"{self.spec.uid}\x1f{table}"), None) is not None:
                 raise StateError(
                     f"The windows of {self.spec.name!r} (uid {self.spec.uid!r}) were stored with "
                     "another function, trigger, evictor or accumulation mode, and cannot be read "

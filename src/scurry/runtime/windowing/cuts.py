@@ -26,7 +26,8 @@ class Cuts:
 
     def look(self) -> None:
         """See whether the store has any."""
-        self.any = next(self._store.local.scan(self._name), None) is not None
+        if not self.any:
+            self.any = next(self._store.reader.scan(self._name), None) is not None
 
     def of(self, key: object, window: TimeWindow) -> int:
         """The number of the first element that counts for a window."""

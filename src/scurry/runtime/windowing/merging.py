@@ -96,7 +96,7 @@ class MergingWindows:
     ) -> MergingWindows:
         """Those of operator ``uid``."""
         name = f"{uid}\x1f{MERGING_WINDOWS}"
-        return store.part(name, lambda: cls(name, store.local, store.max_parallelism, assigner))
+        return store.part(name, lambda: cls(name, store.reader, store.max_parallelism, assigner))
 
     def of_key(self, key: object) -> KeyWindows:
         """The windows of a key."""

@@ -129,7 +129,7 @@ def values_by_window(slot: SlotWindows) -> Iterator[WindowRow]:
 def _merged(slot: SlotWindows) -> dict[tuple[Any, Any], Any]:
     """Of windows that have grown: the window, by key and the one that its contents lie under."""
     found = {}
-    for _, record in slot.store.local.scan(slot.name(MERGING_WINDOWS)):
+    for _, record in slot.store.reader.scan(slot.name(MERGING_WINDOWS)):
         key, (window, under) = unpack_record(record)
         found[key, under] = window
     return found
@@ -158,7 +158,7 @@ def values_by_start(slot: SlotWindows) -> Iterator[WindowRow]:
 def runs_by_slice(slot: SlotWindows) -> Iterator[WindowRow]:
     """Sliding windows that combine their elements by slice; in the order of time there is one
     value for each slice, otherwise several."""
-    for address, record in slot.store.local.scan(slot.name(SLICED_RUNS)):
+    for address, record in slot.store.reader.scan(slot.name(SLICED_RUNS)):
         key, (runs, _) = unpack_record(record)
         yield WindowRow(key, _slice(slot, start_of(address)), [value for _, value in runs])
 

@@ -110,7 +110,7 @@ class SessionTable:
         self.name = f"{uid}\x1f{SESSION_VALUES if combining else SESSION_SPANS}"
         self._elements = f"{uid}\x1f{SESSION_ELEMENTS}"
         self._combining = combining
-        self._slot, self._store = store, store.local
+        self._slot, self._store = store, store.reader
         self._loaded = False
         self.keys: dict[object, KeySessions] = {}
         #: sessions to be written, with their keys

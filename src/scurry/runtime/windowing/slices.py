@@ -19,6 +19,7 @@ from typing import Any
 
 from scurry.common.values import Element
 from scurry.state.codecs.encoding import IMMUTABLE
+from scurry.state.freezing import Leftovers
 from scurry.state.journal import Change, in_groups
 from scurry.state.rescaling import by_key_group
 from scurry.state.slot_store import SlotStore
@@ -43,7 +44,7 @@ class SliceIndex(ABC):
     def __init__(self, name: str, store: SlotStore) -> None:
         self.name = name
         self._slot = store
-        self._store = store.local
+        self._store = store.reader
         #: slices that have records in the store; None if it has not been read yet
         self._stored: set[int] | None = None
         self._dropped: set[int] = set()
@@ -183,6 +184,8 @@ class ElementSlices(SliceTable):
         self._held: dict[int, dict[object, list[Element]]] = {}
         #: slices and keys whose stored elements are to be forgotten
         self._emptied: set[tuple[int, object]] = set()
+        #: about how many elements are in :attr:`_held`, not less
+        self._kept = 0
 
     def open(self, start: int) -> dict[object, list[Element]]:
         found = self._fresh.get(start)
@@ -255,29 +258,58 @@ class ElementSlices(SliceTable):
 
     def settle(self) -> None:
         """The changes are in the store now."""
+        self._hold()
+        kept = (len(values) for keys in self._held.values() for values in keys.values())
+        self._kept = sum(kept)
+        if self._kept > KEEP:
+            self._partial |= set(self._held)
+            self._held.clear()
+            self._kept = 0
+
+    def _hold(self) -> None:
+        """What has come since the last commit is what earlier commits have written."""
         assert self._stored is not None
         self._dropped.clear()
         for start, keys in self._fresh.items():
             if not keys:
                 continue
             if start not in self._partial:
-                held = self._held.setdefault(start, {})
-                for key, values in keys.items():
-                    held.setdefault(key, []).extend(values)
+                self._kept += sum(map(len, keys.values()))
+                held = self._held.setdefault(start, keys)
+                if held is not keys:
+                    for key, values in keys.items():
+                        held.setdefault(key, []).extend(values)
             self._stored.add(start)
         self._stored.update(start for start, _ in self._emptied)
         self._emptied.clear()
         self._fresh.clear()
-        kept = (len(values) for keys in self._held.values() for values in keys.values())
-        if sum(kept) > KEEP:
-            self._partial |= set(self._held)
-            self._held.clear()
 
     def forget(self) -> None:
         super().forget()
         self._fresh.clear()
         self._held.clear()
         self._emptied.clear()
+
+    # --- being frozen: all stays in memory, so nothing is read that is not stored yet
+
+    @property
+    def freezes(self) -> bool:
+        """Whether there is room for the elements, and those that have come belong to slices that
+        are whole in memory."""
+        return self._kept < KEEP and self._partial.isdisjoint(self._fresh)
+
+    @property
+    def changed(self) -> int:
+        """How many elements have come, counting no more than one for each slice and key."""
+        return sum(map(len, self._fresh.values()))
+
+    def freeze(self) -> None:
+        """See :mod:`scurry.state.freezing`."""
+        self._hold()
+
+    def thaw(self) -> Leftovers:
+        """The commit is written."""
+        return Leftovers()
 
 
 class ValueSlices(SliceTable):
@@ -288,6 +320,7 @@ class ValueSlices(SliceTable):
         super().__init__(name, store)
         self.values: dict[int, dict[object, object]] = {}
         self.touched: dict[int, dict[object, None]] = {}
+        self._left = Leftovers()
 
     def open(self, start: int) -> dict[object, object]:
         found = self.values.get(start)
@@ -354,6 +387,32 @@ class ValueSlices(SliceTable):
         super().forget()
         self.values.clear()
         self.touched.clear()
+
+    # --- being frozen: all stays in memory, so nothing is read that is not stored yet
+
+    @property
+    def freezes(self) -> bool:
+        """Whether there is room for all values."""
+        return sum(map(len, self.values.values())) <= KEEP
+
+    @property
+    def changed(self) -> int:
+        """How many values have changed."""
+        return sum(map(len, self.touched.values()))
+
+    def freeze(self) -> None:
+        """See :mod:`scurry.state.freezing`."""
+        self._left = Leftovers(*self.touched.values())
+        for start, keys in self.touched.items():
+            if keys:
+                assert self._stored is not None
+                self._stored.add(start)
+        self.touched = {start: {} for start in self.touched}
+        self.settle()
+
+    def thaw(self) -> Leftovers:
+        """The commit is written."""
+        return self._left
 
 
 _EMPTY: dict[object, list[Element]] = {}

@@ -166,6 +166,8 @@ class SchemaTable:
         self._known.clear()
         self._pending.clear()
 
+    freezes = True
+
     @property
     def changed(self) -> int:
         """How many schemas there are."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import cast
@@ -42,6 +43,8 @@ _SOME = 1 << 16
 #: one, that a micro-batch has to change for it.
 RUNS_ABOVE = options.RUNS_ABOVE.default
 _RUNS_SHARE = 50
+#: What the names of directories begin with that one process has for itself.
+_SECLUDED = "apart-"
 #: A table with longer keys than this is kept here.
 _WIDEST = 96
 
@@ -61,14 +64,27 @@ class LocalStore(Store):
         self._env: lmdb.Environment | None = None
         self._generations = Generations(path)
 
+    def seclude(self) -> None:
+        """Have files that no other process ever looks for."""
+        self._release()
+        self._generations = Generations(self.path / f"{_SECLUDED}{uuid.uuid4().hex[:12]}")
+
     def check(self) -> None:
         """Start a micro-batch: have a store open whose files are as the last one left them, an
         empty one if there is none."""
+        if self._env is None:
+            self._drop_secluded()
         place = self._generations.trusted()
         if place is None:
             self.reset()
         elif self._env is None or place != self._place:
             self._switch(place)
+
+    def _drop_secluded(self) -> None:
+        """Delete what processes have left that had files of their own."""
+        for place in self.path.glob(f"{_SECLUDED}*"):
+            if place != self._generations.root:
+                shutil.rmtree(place, ignore_errors=True)
 
     def verify(self) -> None:
         """Make sure that what was read since :meth:`begin` was not damaged meanwhile."""
@@ -103,6 +119,9 @@ class LocalStore(Store):
             place = self._generations.fresh()
             self._env, self._place = _open(place), place
         self._main = self._env.open_db(None)
+        # processes that were killed have left their places among the readers, of which there are
+        # not many
+        self._env.reader_check()
 
     def reopen(self) -> None:
         """This process is a copy of the one that has opened the store: open it anew. The first one

@@ -50,8 +50,13 @@ class Store(ABC):
         self.end()
 
     def reopen(self) -> None:
-        """This process is a copy of the one that has opened the store: open it anew."""
+        """This process is a copy of the one that has opened the store: open it anew. The copy
+        closes the store before it ends."""
         raise NotImplementedError
+
+    def seclude(self) -> None:
+        """Another process has the store open, and does not end: share nothing with it from now on,
+        and begin with an empty store. Called before :meth:`check`."""
 
     @abstractmethod
     def check(self) -> None:

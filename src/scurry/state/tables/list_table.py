@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from scurry.state.codecs.records import RecordCodec, head_of
+from scurry.state.freezing import Leftovers
 from scurry.state.journal import Change, in_groups
 from scurry.state.runs.key_rows import Order
 from scurry.state.slot_records import SlotRecords
@@ -50,6 +51,9 @@ class ListTable:
         self._added: dict[Any, list[Any]] = {}
         self._replaced: dict[Any, None] = {}
         self._before: dict[Any, list[Any]] = {}
+        #: lists, and what others had appended, when the table was frozen; None if it is not
+        self._frozen: tuple[dict[Any, list[Any]], dict[Any, list[Any]]] | None = None
+        self._shed = Leftovers()
         self._ahead = ReadAhead(name, store, lambda keys: prefixes_of(keys, max_parallelism))
 
     def prefetch(self, keys: list[Any]) -> None:
@@ -85,7 +89,19 @@ class ListTable:
         return self._whole[key]
 
     def _pieces(self, key: Any) -> list[bytes]:
-        """The stored records of a key, the oldest first."""
+        """The records of a key, the oldest first, also those that somebody else is writing."""
+        if self._frozen is None:
+            return self._stored(key)
+        whole, added = self._frozen
+        if key in whole:
+            values = whole[key]
+            return [self.codec.pack_many((key,), values)] if values else []
+        found = self._stored(key)
+        if key in added:
+            found.append(self.codec.pack_many((key,), added[key]))
+        return found
+
+    def _stored(self, key: Any) -> list[bytes]:
         if self._store.in_runs(self.name):
             found = self._ahead.all_of(key)
             return [found[address] for address in sorted(found)]
@@ -142,8 +158,33 @@ class ListTable:
         for key in mutable:
             self._whole.pop(key, None)
 
+    # --- being frozen
+
+    freezes = True
+
+    @property
+    def changed(self) -> int:
+        """How many keys were written to since the last commit, or may have been."""
+        return len(self._added) + len(self._before)
+
+    def freeze(self) -> None:
+        """What has changed is written by somebody else, and is not in the store for a while."""
+        assert self._frozen is None
+        self._frozen = self._whole, self._added
+        self._shed = Leftovers(self._whole, self._added, self._replaced, self._before)
+        self._whole, self._added, self._replaced, self._before = {}, {}, {}, {}
+        self._ahead.forget()
+
+    def thaw(self) -> Leftovers:
+        """What was frozen is in the store now; what is of no more use."""
+        left = self._shed
+        self._frozen, self._shed = None, Leftovers()
+        self._ahead.forget()
+        return left
+
     def forget(self) -> None:
         """Drop everything held in memory."""
+        self._frozen = None
         for held in (self._whole, self._added, self._replaced, self._before):
             held.clear()
         self._ahead.forget()
@@ -153,7 +194,8 @@ class ListTable:
         records = (record for _, record in self._store.scan(self.name))
         keys = list(dict.fromkeys(head_of(record)[0] for record in records))
         self.prefetch(keys)
-        for key in dict.fromkeys([*keys, *self._added]):
+        frozen = () if self._frozen is None else self._frozen[1]
+        for key in dict.fromkeys([*keys, *frozen, *self._added]):
             values = self.get(key)
             if values:
                 yield key, list(map(self.codec.plain, values))

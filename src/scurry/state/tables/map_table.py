@@ -11,12 +11,14 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, compress
 from operator import add
 from typing import Any
+from weakref import WeakSet
 
 from scurry.common.key_forms import SIMPLE
 from scurry.common.keys import form_of, forms_of, freeze, thaw, thaw_all
 from scurry.common.type_information import TypeInformation
 from scurry.state.codecs.encoding import IMMUTABLE
 from scurry.state.codecs.records import TOGETHER, RecordCodec, head_of
+from scurry.state.freezing import Leftovers
 from scurry.state.journal import Group, grouped
 from scurry.state.runs.below import Below
 from scurry.state.runs.key_rows import Marks, Order
@@ -77,6 +79,12 @@ class MapTable:
         #: by key, the records of entries whose values could be changed in place
         self._before: dict[Any, dict[Any, bytes]] = {}
         self._prefixes: dict[Any, bytes] = {}
+        #: what was in memory when the table was frozen, and the keys that were complete; None if
+        #: it is not frozen. What is asked for moves to :attr:`maps`.
+        self._frozen: tuple[dict[Any, dict[Any, Any]], set[Any]] | None = None
+        self._shed = Leftovers()
+        #: the handles of users, which know :attr:`maps` and :attr:`dirty` themselves
+        self.handles: WeakSet[TableMapState] = WeakSet()
         #: keys that were read ahead, in the order in which they came, and their prefixes
         self._asked: tuple[list[Any], list[bytes]] = [], []
         self._ahead = ReadAhead(name, store, self._prefix_ahead, self._take_in)
@@ -84,6 +92,9 @@ class MapTable:
     def prefetch(self, keys: list[Any]) -> None:
         """``keys`` are about to be handled."""
         if self._store.in_runs(self.name):
+            if self._frozen is not None:
+                for key in self._frozen[0].keys() & set(keys):
+                    self._recall(key)
             self._ahead.announce(keys)
 
     def _take_in(self, keys: list[Any], below: Below) -> Marks:
@@ -130,6 +141,10 @@ class MapTable:
 
     def load(self, key: Any, entry: Any) -> Any:
         """The value of an entry that is not in memory, or ``ABSENT``."""
+        if self._frozen is not None and self._recall(key):
+            recalled = self.maps[key].get(entry, MISSING)
+            if recalled is not MISSING:
+                return recalled
         value = ABSENT
         if key not in self._complete:
             form = b"i%d" % entry if type(entry) is int else form_of(entry)
@@ -163,6 +178,7 @@ class MapTable:
 
     def complete(self, key: Any) -> dict[Any, Any]:
         """The whole map of a key, with ``ABSENT`` for some entries that do not exist."""
+        self._recall(key)
         held = self.of(key)
         before = self._load_all(key, held)
         if before:
@@ -172,6 +188,7 @@ class MapTable:
 
     def clear(self, key: Any) -> None:
         """Delete all entries of a key."""
+        self._recall(key)
         self.maps[key] = {}
         self.dirty.pop(key, None)
         self._before.pop(key, None)
@@ -279,8 +296,79 @@ class MapTable:
                 if not held:
                     del self.maps[key]
 
+    # --- being frozen
+
+    freezes = True
+
+    @property
+    def changed(self) -> int:
+        """How many keys were written to since the last commit, or may have been."""
+        return len(self.dirty) + len(self._wiped) + len(self._before)
+
+    def freeze(self) -> None:
+        """What has changed is written by somebody else, and is not in the store for a while."""
+        assert self._frozen is None
+        self._frozen = self.maps, self._complete
+        self._shed = Leftovers(self.dirty, self._before, self._prefixes, *self._asked)
+        self._put({}, {})
+        self._complete, self._wiped = set(), set()
+        self._before, self._prefixes, self._asked = {}, {}, ([], [])
+        self._ahead.forget()
+
+    def _put(self, maps: dict[Any, dict[Any, Any]], dirty: dict[Any, dict[Any, Any]]) -> None:
+        self.maps, self.dirty = maps, dirty
+        for handle in self.handles:
+            handle.attach()
+
+    def _recall(self, key: Any) -> bool:
+        """Bring what was in memory of a key when the table was frozen into :attr:`maps`; whether
+        there was anything. What can be changed in place stays as it is for whoever writes it."""
+        if self._frozen is None:
+            return False
+        frozen, complete = self._frozen
+        held = frozen.pop(key, None)
+        if held is None:
+            return False
+        since = self.maps.setdefault(key, {})
+        for entry, value in held.items():
+            if entry in since:
+                continue
+            if value is not ABSENT and type(value) not in IMMUTABLE and not self.codec.fixed(value):
+                record = self.codec.pack((key, thaw(entry)), value)
+                self._before.setdefault(key, {})[entry] = record
+                value = self.codec.unpack(record)
+            since[entry] = value
+        if key in complete:
+            self._complete.add(key)
+        return True
+
+    def thaw(self) -> Leftovers:
+        """What was frozen is in the store now; what is of no more use."""
+        assert self._frozen is not None
+        (frozen, complete), left = self._frozen, self._shed
+        self._frozen, self._shed = None, Leftovers()
+        self._ahead.forget()
+        found = 0 if self.sweeper is None else self.sweeper.take_found()
+        if not found and self._can_stay(frozen):
+            self._complete.update(complete & frozen.keys())
+            for key, held in frozen.items():
+                held.update(self.maps.get(key, ()))
+            frozen.update((key, held) for key, held in self.maps.items() if key not in frozen)
+            self._put(frozen, self.dirty)
+        else:
+            left.add(frozen)
+        return left
+
+    def _can_stay(self, frozen: dict[Any, dict[Any, Any]]) -> bool:
+        """Whether what was frozen may stay in memory: there is room, and nobody can change it."""
+        if len(frozen) + len(self.maps) > self._cache:
+            return False
+        values = list(chain.from_iterable(map(dict.values, frozen.values())))
+        return len(values) <= self._cache and _LASTING.issuperset(map(type, values))
+
     def forget(self) -> None:
         """Drop everything held in memory."""
+        self._frozen = None
         for held in (self.maps, self.dirty, self._complete, self._wiped):
             held.clear()
         self._before.clear()
@@ -290,6 +378,8 @@ class MapTable:
 
     def items(self) -> Iterator[tuple[Any, dict[Any, Any]]]:
         """All keys and maps, uncommitted changes included."""
+        for key in [] if self._frozen is None else list(self._frozen[0]):
+            self._recall(key)
         records = (record for _, record in self._store.scan(self.name))
         keys = list(dict.fromkeys(head_of(record)[0] for record in records))
         self.prefetch(keys)
@@ -309,8 +399,13 @@ class TableMapState(MapState[Any, Any]):
     def __init__(self, table: MapTable, scope: KeyScope) -> None:
         self._table = table
         self._scope = scope
-        self._maps = table.maps
-        self._dirty = table.dirty
+        table.handles.add(self)
+        self.attach()
+
+    def attach(self) -> None:
+        """Know what the table has in memory. Called when that is another dict than before."""
+        self._maps = self._table.maps
+        self._dirty = self._table.dirty
 
     def _find(self, key: Any) -> Any:
         scope = self._scope.key

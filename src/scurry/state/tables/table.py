@@ -355,6 +355,8 @@ class StateTable:
 
     # --- being frozen
 
+    freezes = True
+
     @property
     def changed(self) -> int:
         """How many keys were written to since the last commit, or may have been."""

@@ -13,7 +13,7 @@ from scurry.common.errors import ProgramError
 __all__ = ["ObjectIdentifier", "ObjectPath"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class ObjectPath:
     """The name of an object within a catalog."""
 

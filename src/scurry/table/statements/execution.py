@@ -18,6 +18,7 @@ from scurry.table.statements.alterations import alter
 from scurry.table.statements.catalogs import create_catalog
 from scurry.table.statements.gaps import GAPS, refuse
 from scurry.table.statements.inserts import insert, pipeline_of, statement_set
+from scurry.table.statements.places import placed
 from scurry.table.statements.plans import compile_plan, execute_plan
 from scurry.table.statements.results import listing
 from scurry.table.statements.showing import describe, show
@@ -46,7 +47,8 @@ def execute(environment: TableEnvironment, statement: ast.Statement) -> TableRes
     executor = EXECUTORS.get(type(statement))
     if executor is None:
         raise NotSupportedError(located("This statement is not executed", statement.span))
-    return executor(environment, statement)
+    with placed(statement):
+        return executor(environment, statement)
 
 
 def explain(

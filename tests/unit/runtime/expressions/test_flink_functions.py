@@ -49,7 +49,7 @@ def test_values_and_types_are_flinks(case: dict[str, Any]) -> None:
 
 
 #: functions that need what an expression alone does not have
-_ELSEWHERE = {"CURRENT_WATERMARK", "PROCTIME"}
+_ELSEWHERE = {"CURRENT_WATERMARK"}
 
 
 def test_every_supported_scalar_function_is_compared_with_flink() -> None:
