@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import pickle
 from collections.abc import Callable, Sequence
+from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from scurry.common.data_types import (
     ArrayType,
     DataType,
     DayTimeIntervalType,
+    DecimalType,
     LocalZonedTimestampType,
     MapType,
     MultisetType,
@@ -101,6 +103,8 @@ def _outgoing(data_type: DataType) -> Convert | None:
         return lambda v: v // dt.timedelta(milliseconds=1) if isinstance(v, dt.timedelta) else v
     if isinstance(data_type, RawType):
         return dumps
+    if isinstance(data_type, DecimalType):
+        return _rounding(data_type)
     if isinstance(data_type, RowType):
         names, inner = data_type.names, [_outgoing(t) for t in data_type.children]
         return lambda v: _fields(names, inner, v)
@@ -112,6 +116,23 @@ def _outgoing(data_type: DataType) -> Convert | None:
         value = _outgoing(data_type.children[1]) if isinstance(data_type, MapType) else None
         return lambda v: [(_maybe(key, k), _maybe(value, x)) for k, x in v.items()]
     return None
+
+
+def _rounding(data_type: DecimalType) -> Convert:
+    """To the digits of the type, halves to the even neighbour, as PyFlink rounds what functions
+    return. A number that the type has no room for stays as it is, and is refused as a value."""
+    unit = Decimal(1).scaleb(-data_type.scale)
+    digits = Context(prec=data_type.precision, rounding=ROUND_HALF_EVEN)
+
+    def rounded(value: Any) -> Any:
+        if not isinstance(value, Decimal):
+            return value
+        try:
+            return value.quantize(unit, context=digits)
+        except InvalidOperation:
+            return value
+
+    return rounded
 
 
 def _fields(names: Sequence[str], inner: Sequence[Convert | None], value: Any) -> dict[str, Any]:
