@@ -35,6 +35,7 @@ from scurry.engine.queryable.keeper import ViewKeeper
 from scurry.engine.rounds import RoundProtocol
 from scurry.engine.savepoints import Savepoints
 from scurry.engine.spark.payload import JobPayload
+from scurry.engine.spark.slot_process import RUN_PROPERTY
 from scurry.engine.worker_logs import LogReader
 from scurry.functions.fencing import Fence
 from scurry.functions.sink import Sink
@@ -173,6 +174,8 @@ class LiveAttempt:
         context = self._context
         try:
             context.setJobGroup(self._group, self._spec.name, interruptOnCancel=True)
+            # in processes that begin with what those before them have had to import
+            context.setLocalProperty(RUN_PROPERTY, self._payload.run_id)
             tasks = context.parallelize(range(self._tasks), self._tasks)
             runnable: Any = tasks if self._is_elastic else tasks.barrier()
             runnable.mapPartitions(work).collect()
