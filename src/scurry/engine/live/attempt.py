@@ -28,6 +28,7 @@ from scurry.engine.job import Job
 from scurry.engine.live.conductor import Conductor, Settings, TaskFailed, TaskGone
 from scurry.engine.live.doors import Door
 from scurry.engine.live.encryption import make_identity
+from scurry.engine.live.limits import tell_of_many_tasks
 from scurry.engine.live.task import LiveWork
 from scurry.engine.pace import Pace
 from scurry.engine.progress import Progress
@@ -103,6 +104,7 @@ class LiveAttempt:
             if owner.needs_slot
         ]
         self._tasks = spec.parallelism if spec.stages else spec.ingress_tasks
+        tell_of_many_tasks(self._tasks)
         self._group = f"scurry-{payload.run_id}"
         self._failure: BaseException | None = None
         self._over = threading.Event()
