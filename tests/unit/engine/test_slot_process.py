@@ -53,7 +53,7 @@ def close():
 
 slot_process.execute_task = execute
 imports._LATER_SECONDS = 0.01
-imports.SOON_NEEDED = ()
+imports.SOON_NEEDED = imports.OF_MICRO_BATCHES = ()
 os.setpgid(0, 0)
 work = SlotWork(lambda: int(os.path.exists(place + "/wanted")), close)
 processes = slot_process.start_nursery(place + "/s", work, lambda: None)

@@ -22,8 +22,22 @@ import time
 from collections import deque
 from contextlib import suppress
 
+from scurry.engine.spark.hand_over import STATE_VARIABLES
+
 #: With these bytes begins what a process tells the nursery.
 IMPORTED = b"imported "
+#: What tasks of micro-batches need. The daemon imports it before it forks, except in a session that
+#: begins with a job in the live engine: there the nursery does so last.
+OF_MICRO_BATCHES = (
+    "google.protobuf.message",
+    "pyspark.sql.streaming.proto.StateMessage_pb2",
+    "pyspark.sql.streaming.stateful_processor_api_client",
+    "pyspark.sql.pandas.serializers",
+    STATE_VARIABLES,
+    "scurry.engine.spark.attempt",
+    "scurry.engine.spark.slot_task",
+    "scurry.engine.spark.stage_host",
+)
 #: What the nursery imports first: the connectors and operators of SQL, in the order in which a job
 #: comes to need them.
 SOON_NEEDED = (
@@ -66,7 +80,7 @@ class Imports:
     """The modules that the nursery still has to import."""
 
     def __init__(self) -> None:
-        self._names = deque(SOON_NEEDED)
+        self._names = deque((*SOON_NEEDED, *OF_MICRO_BATCHES))
         self._is_frozen = False
 
     @property
