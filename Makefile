@@ -61,9 +61,10 @@ soak-sinks: $(STAMP) ## the same between Kafka, Postgres and files; OUTAGES=s ha
 	@$(WITH_JAVA) && $(BIN)/scurry warm-up && \
 	  $(BIN)/python -m tests.faults.sinks_soak --kills $(KILLS) $(if $(OUTAGES),--outages $(OUTAGES))
 
-soak-objects: $(STAMP) ## kill a job whose checkpoint is in S3, or with ON=hdfs in HDFS, KILLS=n times
+soak-objects: $(STAMP) ## kill a job whose checkpoint is in S3, or with ON=hdfs in HDFS, KILLS=n times, for MINUTES=n at most
 	@$(WITH_JAVA) && $(BIN)/scurry warm-up && \
-	  $(BIN)/python -m tests.faults.object_soak --kills $(KILLS) --on $(or $(ON),s3)
+	  $(BIN)/python -m tests.faults.object_soak --kills $(KILLS) --on $(or $(ON),s3) \
+	  --minutes $(or $(MINUTES),0)
 
 bench: $(STAMP) ## measure: all of benchmarks/, or one with NAME=<name>
 	@$(WITH_JAVA) && $(BIN)/scurry warm-up && \

@@ -38,7 +38,7 @@ CONTENDERS: dict[str, Contender] = {
     "spark": ("nexmark_spark", (), "parquet", ""),
 }
 Seconds = dict[str, float | int | str]
-#: The name under which the command of a run stands beside the seconds of its queries.
+#: The name under which the command stands that runs all queries, beside the seconds of each.
 COMMAND = "command"
 #: The name under which the most megabytes of a run stand.
 MEMORY = "memory"
@@ -69,8 +69,8 @@ def main(
         for name in CONTENDERS
         if not who or name in who
     }
-    for seconds in found.values():
-        seconds[COMMAND] = " ".join(["python -m benchmarks.nexmark", *sys.argv[1:]])
+    for name, seconds in found.items():
+        seconds[COMMAND] = f"python -m benchmarks.nexmark --events {events} --contender {name}"
     known = _with_earlier(events, found)
     listed = {name: text for name, text in queries().items() if name in known["scurry"]}
     title = f"NEXMark, {events:,} events, {machine()}"

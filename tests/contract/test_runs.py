@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from tests.contract._slots import SETTINGS
 
 from scurry.common.errors import StateError
 from scurry.state import slot_records
-from scurry.state.journal import MemoryJournal
+from scurry.state.journal import Head, MemoryJournal
 from scurry.state.local.disk import LocalStore
 from scurry.state.runs import files as run_files
 from scurry.state.runs import index as run_index
@@ -242,7 +242,13 @@ def fill(path: Path, journal: MemoryJournal, batches: int = 3) -> dict[int, str]
     return {key: str(min(key // 50, batches - 1)) for key in range(300)}
 
 
-def write(store: SlotStore, journal: MemoryJournal, values: dict[int, str]) -> None:
+def _head(journal: MemoryJournal) -> Head:
+    head = journal.head()
+    assert head is not None
+    return head
+
+
+def write(store: SlotStore, journal: MemoryJournal, values: Mapping[Any, str | None]) -> None:
     store.begin(journal)
     table = store.table("op", "v", bulk=True)
     for key, value in values.items():
@@ -275,6 +281,45 @@ def test_damage_to_the_checkpoint_is_told(
     store = SlotStore(LocalStore(tmp_path / "local", runs_above=0), 128)
     with pytest.raises(StateError, match="The checkpoint is damaged"):
         store.begin(journal)
+
+
+def test_a_table_that_begins_large_is_written_once(tmp_path: Path) -> None:
+    """Each file is a request where the checkpoint is in an object store."""
+    journal = MemoryJournal(tmp_path / "checkpoint")
+    store = SlotStore(LocalStore(tmp_path / "local", runs_above=200), 128)
+    write(store, journal, {key: f"{key}" for key in range(300)})
+    assert {file.stem for file in (tmp_path / "checkpoint").iterdir()} == {
+        run.name for table in _head(journal).runs.values() for run in table.runs
+    }
+    assert len(_head(journal).runs["op\x1fv"].runs) == 1
+    assert sum(map(len, journal.entries.values())) < 50
+    store.begin(journal)
+    assert held(store) == {key: f"{key}" for key in range(300)}
+
+
+def test_what_is_removed_does_not_make_a_table_large(tmp_path: Path) -> None:
+    journal = MemoryJournal(tmp_path / "checkpoint")
+    store = SlotStore(LocalStore(tmp_path / "local", runs_above=200), 128)
+    write(store, journal, {**dict.fromkeys(range(300)), 1: "one"})
+    store.begin(journal)
+    assert not store.records.in_runs("op\x1fv")
+    assert held(store) == {1: "one"}
+
+
+def test_a_table_moves_in_one_piece(tmp_path: Path, monkeypatch: Any) -> None:
+    """However many pieces it is read in, and however wide the keys of each are."""
+    monkeypatch.setattr(slot_records, "_MOVED_AT_ONCE", 20)
+    journal = MemoryJournal(tmp_path / "checkpoint")
+    store = SlotStore(LocalStore(tmp_path / "local", runs_above=200), 128)
+    keys = [f"{key}" * (1 + key % 9) for key in range(250)]
+    for first in range(0, 250, 125):
+        write(store, journal, dict.fromkeys(keys[first : first + 125], "old"))
+    write(store, journal, dict.fromkeys(keys[:30], "new"))
+    (table,) = _head(journal).runs.values()
+    assert [run.rows for run in table.runs] == [250, 30]
+    assert {file.stem for file in (tmp_path / "checkpoint").iterdir()} == set(table.names)
+    store.begin(journal)
+    assert held(store) == {**dict.fromkeys(keys, "old"), **dict.fromkeys(keys[:30], "new")}
 
 
 @pytest.mark.parametrize("backend", ["disk", "memory", "runs"])

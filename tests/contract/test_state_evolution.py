@@ -375,7 +375,8 @@ def test_elements_of_sets_keep_their_type(slot: ClockedSlot) -> None:
 def test_what_is_no_type_is_refused() -> None:
     with pytest.raises(ProgramError, match="The type of state 's' must be one of Types"):
         ValueStateDescriptor("s", "long")
-    assert AggregatingStateDescriptor("s", None).get_agg_function() is None
+    with pytest.raises(ProgramError, match="The state 's' needs an AggregateFunction, got None"):
+        AggregatingStateDescriptor("s", None)
 
 
 def test_a_stored_class_that_is_no_dataclass_any_more_is_named() -> None:

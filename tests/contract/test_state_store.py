@@ -255,6 +255,19 @@ def test_the_log_is_compacted_and_still_complete(
     )
 
 
+def test_a_log_of_one_commit_is_not_compacted(logged: Any) -> None:
+    """Nothing in it is superseded, so compacting it would write all of it a second time."""
+    journal = MemoryJournal()
+    store = SlotStore(logged, 128, small_log=2000)
+    store.begin(journal)
+    table = store.table("op", "v", bulk=True)
+    for key in range(200):
+        table.live[key] = f"{key} {Random(key).random()}"
+        table.dirty[key] = None
+    store.commit(journal, b"")
+    assert list(journal.entries) == [0]
+
+
 def test_a_batch_without_changes_writes_nothing(local: Any) -> None:
     journal = MemoryJournal()
     store = SlotStore(local, 128)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 import signal
@@ -114,6 +115,7 @@ def main() -> None:
     """Soak."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--minutes", type=float, default=0, help="kill no more after so many")
     parser.add_argument("--on", choices=("s3", "hdfs"), default="s3")
     parser.add_argument(
         "--engine", choices=(MICRO_BATCH, LIVE), help="by default now one, now the other"
@@ -135,7 +137,8 @@ def main() -> None:
             settings = StoreSettings(store)
         life = Life(root, location, store)
         chosen = [asked.engine] if asked.engine else [MICRO_BATCH, LIVE]
-        for _ in range(asked.kills):
+        ends = time.monotonic() + 60 * asked.minutes if asked.minutes else math.inf
+        while life.kills < asked.kills and time.monotonic() < ends:
             life.engine = chance.choice(chosen)
             life.kill_after(chance.randint(1, 4), chance.random() / 2)
             console.print(f"kill {life.kills} of {asked.kills}")

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -160,24 +161,36 @@ def test_hdfs(tmp_path: Path) -> None:
 
 @pytest.mark.spark
 def test_a_cluster_with_nothing_in_common_but_the_store(tmp_path: Path, server: int) -> None:
-    options = json.dumps(s3.options(server))
-    where = f"s3://{BUCKET}/jobs/cluster"
+    before = _cluster_job(tmp_path, "local[2]", server)
+    assert before.returncode == 0, before.stderr[-3000:]
     with standalone_cluster(tmp_path) as master:
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.faults.cluster_job", master, where, options],
-            cwd=tmp_path,
-            env=environment(tmp_path / "driver"),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=200,
-        )
+        done = _cluster_job(tmp_path, master, server)
     told = [each.partition(" ") for each in done.stdout.splitlines() if each.startswith("RESULT")]
-    assert len(told) == 2, done.stderr[-3000:]
-    for engine, _, line in told:
+    assert len(told) == 3, done.stderr[-3000:]
+    *both, (_, _, line) = told
+    # some were counted before the savepoint, and none of them is counted again
+    rest = Counter(key for key, _, _ in json.loads(line))
+    assert 0 < rest.total() < 40
+    assert sorted((key, count) for key, count, _ in json.loads(line)) == [
+        (key, count) for key in range(10) for count in range(5 - rest[key], 5)
+    ]
+    for engine, _, line in both:
         rows = json.loads(line)
         assert sorted((key, count) for key, count, _ in rows) == [
             (key, count) for key in range(10) for count in range(1, 5)
         ], engine
         assert {place for _, _, place in rows} == {str(tmp_path / each / "tmp") for each in "01"}
     assert store(server).find(f"{BUCKET}/jobs/cluster")
+
+
+def _cluster_job(root: Path, master: str, server: int) -> subprocess.CompletedProcess[str]:
+    where, options = f"s3://{BUCKET}/jobs/cluster", json.dumps(s3.options(server))
+    return subprocess.run(
+        [sys.executable, "-m", "tests.faults.cluster_job", master, where, options],
+        cwd=root,
+        env=environment(root / "driver"),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+    )

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -26,6 +27,9 @@ from scurry.plan.relational import (
     SetOperation,
     SinkMaterialize,
 )
+from scurry.runtime.columnar import row_shards
+from scurry.runtime.relational.keyed import KeyedRelationalOperator
+from scurry.state.backends import StateSettings
 from scurry.testing import ListSink
 from scurry.testing.local import LocalJob
 from scurry.testing.relations import Change, changes_of, keyed, relation, table_of
@@ -117,6 +121,56 @@ def test_top_n(
     for kind, *row in sent:
         held[tuple(row)] += 1 if kind in ("+I", "+U") else -1
         assert held[tuple(row)] >= 0
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize(("first", "number"), [(1, False), (1, True), (2, False)])
+def test_rows_of_many_keys_that_do_not_fit_into_memory(
+    first: int, number: bool, shared: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if shared:
+        real = KeyedRelationalOperator._hashes
+        few: Any = lambda *given: real(*given) >> np.uint64(62) << np.uint64(62)  # noqa: E731
+        monkeypatch.setattr(KeyedRelationalOperator, "_hashes", few)
+        monkeypatch.setattr(row_shards, "LARGE", 4)
+        monkeypatch.setattr(row_shards, "_LIKE", 2)
+    chance = np.random.default_rng(7)
+    changes: list[Change] = [
+        ("+I", str(key), int(chance.integers(50)), "xyz"[key % 3])
+        for key in chance.integers(0, 40, 600).tolist()
+    ]
+    node, tiny = rank(changes, False, first, 4, number=number), StateSettings(cache_entries=0)
+    sent = changes_of(node, 150, crash=[2], restart=[1, 3], state=tiny)
+    assert table_of(sent) == top(changes, False, first, 4, number)
+    assert sent == changes_of(node, 7)
+    last = Deduplicate(
+        name="last", inputs=node.inputs, columns=SCHEMA, mode=ChangelogMode.RETRACT, time=1,
+        keep_last=True,
+    )  # fmt: skip
+    sent = changes_of(last, 150, crash=[2], restart=[1, 3], state=tiny)
+    assert sent == deduplicated(changes, True, 1)
+
+
+def test_rows_of_top_n_expire() -> None:
+    changes = [("+I", "a", n, "x") for n in (1, 5, 4, 3)]
+    node, sink = rank(changes, False, 1, 2, number=True, retention_ms=40), ListSink()
+    graph = Graph.of("test", [Sink(name="sink", inputs=(node,), sink=sink)])
+    with LocalJob(compile_job(graph, Settings(1))) as job:
+        for now in (0, 30, 50, 60):
+            job.clock = now
+            job.step(1)
+    assert [(str(row.get_row_kind()), row[1], row[3]) for row in sink.values] == [
+        ("+I", 1, 1),
+        ("+I", 5, 2),
+        # the first row has expired, so that those that are left are counted from 1
+        ("-U", 5, 1),
+        ("+U", 4, 1),
+        ("+I", 5, 2),
+        ("-U", 4, 1),
+        ("+U", 3, 1),
+        ("-U", 5, 2),
+        ("+U", 4, 2),
+    ]
 
 
 def test_the_changes_of_top_n() -> None:

@@ -8,10 +8,13 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from pyspark.sql import SparkSession
 from tests.faults.s3 import BUCKET, options, s3_server, store
+from tests.spark.test_data_frames import FULL, SCHEMA, lines, streaming
 from tests.spark.test_queryable_state import KEYS, check, client_of, program, until
 from tests.spark.test_recovery import EXPECTED, add_job, environment
 from tests.spark.test_savepoints import sink_in, started
@@ -19,7 +22,7 @@ from tests.spark.test_savepoints import sink_in, started
 from scurry.checkpoint.savepoint_manifest import UNFINISHED
 from scurry.cli.main import main
 from scurry.common import Configuration
-from scurry.common.errors import FunctionError, StateError
+from scurry.common.errors import FunctionError, JobError, StateError
 from scurry.common.object_store import ObjectStore
 from scurry.common.options.state import RUNS_ABOVE
 from scurry.testing import ListSink
@@ -107,6 +110,59 @@ def check_looking_after(objects: ObjectStore, first: str, second: str) -> None:
     assert name in said("savepoint", "verify", first, exit_code=1)
     with pytest.raises(StateError, match=name):
         started(environment(f"{PLACE}/five", 12).from_savepoint(first), ListSink(), 1)
+
+
+def test_frames_in_and_out(session: SparkSession, objects: ObjectStore) -> None:
+    """All types, of a DataFrame that is not written down anywhere but in the store."""
+    frame = session.createDataFrame([FULL, (None,) * len(FULL)], SCHEMA).repartition(2)
+    env, found = environment(f"{PLACE}/frames", 12), list[Any]()
+    stream = env.from_data_frame(frame).uid("frame")
+    stream.foreach_batch(lambda df, batch: found.extend(df.collect()), schema=SCHEMA).uid("seen")
+    env.execute()
+    assert sorted(found, key=str) == sorted(frame.collect(), key=str)
+    assert objects.find(f"{BUCKET}/frames/stored-rooms") == {}
+
+
+def test_a_streaming_frame_goes_on_elsewhere(
+    session: SparkSession, tmp_path: Path, objects: ObjectStore
+) -> None:
+    """From a savepoint, with another driver's directory, and files that came meanwhile."""
+    (tmp_path / "in").mkdir()
+    seen: list[int] = []
+    savepoint = None
+    for life, numbers in enumerate(([0, 1, 2, 3, 4], [5, 6])):
+        lines(tmp_path / "in", numbers)
+        env = environment(f"{PLACE}/streamed-{life}", 7)
+        if savepoint is not None:
+            env.from_savepoint(savepoint)
+        frame = streaming(session, tmp_path / "in")
+        stream = env.from_data_frame(frame, available_now=life > 0).uid("frame")
+        keyed = stream.key_by(lambda row: row.key).map(lambda row: row.n).uid("keyed")
+        keyed.foreach_batch(
+            lambda df, batch: seen.extend(row.value for row in df.collect()), schema="value long"
+        ).uid("seen")
+        client = env.execute_async()
+        if not life:
+            until(lambda: len(seen) > 20)
+            savepoint = client.stop_with_savepoint(False, f"{PLACE}/sp").result(120)
+        client.get_job_execution_result().result(60)
+    assert sorted(seen) == list(range(70))
+    env = environment(tmp_path / "files", 7).from_savepoint(savepoint)
+    env.from_data_frame(streaming(session, tmp_path / "in")).uid("frame").print()
+    with pytest.raises(StateError, match="holds what 'frame' keeps in an object store, such as ro"):
+        env.execute()
+
+
+def test_a_frame_with_state_is_refused(
+    session: SparkSession, tmp_path: Path, objects: ObjectStore
+) -> None:
+    (tmp_path / "in").mkdir()
+    lines(tmp_path / "in", range(1))
+    env = environment(f"{PLACE}/stateful", 7)
+    distinct = streaming(session, tmp_path / "in").dropDuplicates(["key"])
+    env.from_data_frame(distinct, available_now=True).print()
+    with pytest.raises(JobError, match="failed in its batch 0: the DataFrame keeps state in Spark"):
+        env.execute()
 
 
 def test_what_fails_is_named(objects: ObjectStore) -> None:

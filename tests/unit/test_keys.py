@@ -217,3 +217,9 @@ def test_tuples_are_formed_and_hashed_all_at_once(keys: list[tuple[object, ...]]
     forms = forms_of(list(keys))
     assert forms == [canonical(key) for key in keys]
     assert hash_forms(forms).tolist() == [stable_hash(key) for key in keys]
+
+
+@given(st.lists(st.datetimes(timezones=st.none() | st.just(dt.UTC)), min_size=1))
+def test_times_in_tuples_are_formed_all_at_once(times: list[dt.datetime]) -> None:
+    keys = [(number, time) for number, time in enumerate(times)]
+    assert forms_of(list(keys)) == [canonical(key) for key in keys]

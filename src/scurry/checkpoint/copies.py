@@ -12,7 +12,7 @@ import os
 import shutil
 from collections.abc import Iterable
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from scurry.checkpoint.gentle_files import copy_gently
 from scurry.common.any_paths import AnyPath, ObjectPath, at_once, copy_file, files_below
@@ -21,6 +21,8 @@ from scurry.state.runs.packs import owner_of, packed, unpacked
 #: Files of more bytes than this are linked. A link costs more than a copy of very few bytes where
 #: many names lie in one directory, and a small file may be one that Spark writes again.
 LARGE = 65_536
+#: The name of what is written last into a directory of an object store, and makes it count.
+_LAST = "manifest.json"
 
 
 def link_or_copy(source: AnyPath, target: AnyPath) -> None:
@@ -114,3 +116,17 @@ def copy_room(source: Path, target: Path) -> None:
                 shutil.copyfile(Path(place, name), into / name)
             except FileNotFoundError:
                 (into / name).unlink(missing_ok=True)
+
+
+def copy_stored_rooms(source: AnyPath, target: AnyPath) -> None:
+    """The same in an object store. What is there is never changed, and found by whoever lists it
+    later; so of two lists the first one says what is copied, and what it names is whole."""
+    there = dict(files_below(source))
+    whole = {str(PurePosixPath(name).parent) for name in there if name.endswith(_LAST)}
+
+    def take(file: tuple[str, AnyPath]) -> None:
+        with suppress(FileNotFoundError):
+            copy_file(file[1], target / file[0])
+
+    found = [each for each in files_below(source) if str(PurePosixPath(each[0]).parent) in whole]
+    at_once(take, sorted(found, key=lambda file: file[0].endswith(_LAST)))

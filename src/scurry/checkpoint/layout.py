@@ -17,6 +17,7 @@
     root/feeds/              changes of queryable states, on their way to the driver
     root/waiting/            notes of workers that wait for a server
     root/rooms/uid/          what a source or sink keeps here for itself
+    root/stored-rooms/uid/   the same in an object store
     root/requests/           what other processes ask of the job, such as a savepoint
     root/frozen/             savepoints on their way to another file system
     root/driver-7/instances/<run>/    who has instances of the functions of a run
@@ -61,6 +62,8 @@ from scurry.common.any_paths import AnyPath, here
 _GENERATION = "generation-"
 _DRIVER = "driver-"
 _DRAFT = ".draft"
+#: What sources and sinks keep in an object store, in another form than on a file system.
+STORED_ROOMS = "stored-rooms"
 
 
 def draft_of(path: Path, author: str = "") -> Path:
@@ -244,9 +247,15 @@ class Layout:
         """What sources and sinks keep in the checkpoint, whatever the generation."""
         return here(self.root) / "rooms"
 
-    def room(self, uid: str) -> Path:
-        """What one source or sink keeps there."""
-        return self.rooms / quote(uid, safe="")
+    @property
+    def stored_rooms(self) -> AnyPath:
+        """The same of those that can keep it in an object store, if the checkpoint is in one."""
+        return self.rooms if isinstance(self.root, Path) else self.root / STORED_ROOMS
+
+    def room(self, uid: str, anywhere: bool = False) -> AnyPath:
+        """What one source or sink keeps there; ``anywhere`` says whether that can be in an object
+        store."""
+        return (self.stored_rooms if anywhere else self.rooms) / quote(uid, safe="")
 
     @property
     def requests(self) -> Path:

@@ -12,8 +12,9 @@ import os
 import shutil
 import uuid
 from pathlib import Path
+from urllib.parse import unquote
 
-from scurry.checkpoint.layout import Layout
+from scurry.checkpoint.layout import STORED_ROOMS, Layout
 from scurry.checkpoint.manifest import Generation, ManifestFile
 from scurry.checkpoint.savepoint_copies import transfer
 from scurry.checkpoint.savepoint_manifest import SavepointManifest, check_whole, read_manifest
@@ -40,6 +41,7 @@ def restore(savepoint: str, checkpoint: AnyPath, store: StoreSettings | None = N
     if _began_before(Layout(checkpoint), manifest, savepoint):
         return False
     check_whole(place, manifest)
+    _check_rooms(savepoint, checkpoint, manifest)
     if isinstance(checkpoint, ObjectPath):
         _put_in(place, checkpoint, manifest)
         return True
@@ -48,6 +50,21 @@ def restore(savepoint: str, checkpoint: AnyPath, store: StoreSettings | None = N
     transfer(place, draft, manifest.files)
     _move_in(draft, checkpoint, manifest)
     return True
+
+
+def _check_rooms(savepoint: str, checkpoint: AnyPath, manifest: SavepointManifest) -> None:
+    """What connectors keep has another form in an object store than on a file system."""
+    stored = isinstance(checkpoint, ObjectPath)
+    other = f"{_ROOMS if stored else STORED_ROOMS}/"
+    found = sorted({name.split("/")[1] for name in manifest.files if name.startswith(other)})
+    if not found:
+        return
+    there, here = ("on a file system", "in an object store")[:: 1 if stored else -1]
+    raise StateError(
+        f"The savepoint {savepoint} holds what {unquote(found[0])!r} keeps {there}, such as rows "
+        f"of a DataFrame that wait for the job, and {checkpoint} is {here}. Give a checkpoint "
+        f"{there}."
+    )
 
 
 def _began_before(layout: Layout, manifest: SavepointManifest, place: str) -> bool:
@@ -77,11 +94,12 @@ def _put_in(place: AnyPath, checkpoint: ObjectPath, manifest: SavepointManifest)
     files = {
         name.removeprefix(prefix): record
         for name, record in manifest.files.items()
-        # what connectors keep beside the generation, no job with an object store can have
-        if name.startswith(prefix) and not name.startswith(f"{_ROOMS}/")
+        if name.startswith(prefix) and not name.startswith(f"{STORED_ROOMS}/")
     }
     files.pop(Layout(place).manifest.name, None)
     transfer(old.path, checkpoint, files)
+    rooms = {n: record for n, record in manifest.files.items() if n.startswith(f"{STORED_ROOMS}/")}
+    transfer(place, checkpoint, rooms)
     fault_point("savepoint-restoring")
     if not ManifestFile(Layout(checkpoint).manifest).create(own):
         raise _somebody_else(checkpoint)

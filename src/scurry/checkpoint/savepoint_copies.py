@@ -9,6 +9,7 @@ read as well. What is read on the way is compared with its checksum.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
@@ -24,6 +25,7 @@ from scurry.common.any_paths import AnyPath, ObjectPath, at_once, in_one_store
 from scurry.state.runs.packs import unpacked
 
 _RUNS = "runs"
+_SLOT = re.compile(r"\d+-\d+")
 
 
 def transfer(source: AnyPath, target: AnyPath, files: Mapping[str, StoredFile]) -> None:
@@ -69,7 +71,8 @@ def _put(source: Path, target: ObjectPath, files: Iterable[str]) -> None:
 def _is_of_run(name: str) -> bool:
     """Whether the file is of a run: those lie in ``runs/1-0``, in the savepoint or a generation."""
     parts = PurePosixPath(name).parts
-    return len(parts) >= 3 and parts[-3] == _RUNS
+    # a source may be called so, and keep something
+    return len(parts) >= 3 and parts[-3] == _RUNS and _SLOT.fullmatch(parts[-2]) is not None
 
 
 def _read(source: ObjectPath, name: str, expected: StoredFile) -> bytes:

@@ -25,7 +25,7 @@ from pathlib import Path
 import msgspec
 
 from scurry.checkpoint.contents import read_contents
-from scurry.checkpoint.copies import copy_room, link_runs, link_tree
+from scurry.checkpoint.copies import copy_room, copy_stored_rooms, link_runs, link_tree
 from scurry.checkpoint.directory import JobDirectory
 from scurry.checkpoint.gentle_files import sync_gently
 from scurry.checkpoint.layout import Layout
@@ -190,8 +190,9 @@ def _freeze_into(directory: JobDirectory, made: Layout) -> None:
     if generation.written:
         link_tree(old.initial_state, new.initial_state)
     if isinstance(made.root, Path):
-        # nobody with a checkpoint in an object store keeps anything there
         copy_room(directory.layout.rooms, made.rooms)
+    else:
+        copy_stored_rooms(directory.layout.stored_rooms, made.stored_rooms)
     manifest = msgspec.structs.replace(
         directory.manifest, generations=[kept], max_parallelism=kept.max_parallelism
     )

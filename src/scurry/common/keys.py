@@ -122,6 +122,8 @@ def tuple_forms(keys: list[Any]) -> list[bytes] | None:
             made = list(map(b"i%d".__mod__, field))
         elif kinds == {str}:
             made = [b"s" + value.encode("utf-8", "surrogatepass") for value in field]
+        elif kinds == {dt.datetime} and not any(value.tzinfo for value in field):
+            made = [b"d%b0" % value.isoformat().encode() for value in field]
         else:
             made = [canonical(value) for value in field]
         pieces += [map(_SIZES.__getitem__, map(len, made)), made]

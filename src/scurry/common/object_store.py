@@ -21,7 +21,7 @@ import logging
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -57,6 +57,8 @@ _PAUSE, _ATTEMPTS = 0.1, 9
 _AT_ONCE = 1000
 #: Words in the names of options whose values are shown to nobody.
 _SECRET = ("secret", "token", "password", "key", "credential", "connection", "cert")
+#: Libraries that write the headers of requests, with credentials, into their logs for debugging.
+_TALKATIVE = ("botocore", "aiobotocore", "s3fs", "gcsfs", "google", "azure", "adlfs", "urllib3")
 #: Failures that another attempt does not change.
 _FINAL = (FileNotFoundError, FileExistsError, PermissionError)
 _FINAL_NUMBERS = frozenset({errno.ENOSYS, errno.ENAMETOOLONG, errno.EPERM})
@@ -145,6 +147,7 @@ class ObjectStore:
             return HadoopFiles(self.scheme, self._options)
         import fsspec
 
+        _keep_credentials_out_of_logs()
         plain = {"skip_instance_cache": True, "use_listings_cache": False}
         asked = {**plain, **_DEFAULTS.get(self.scheme, {}), **self._options}
         return fsspec.filesystem(self.scheme, **asked)
@@ -237,9 +240,36 @@ class ObjectStore:
 
 
 def _secrets_in(options: Mapping[str, str]) -> frozenset[str]:
-    """The values of options that must not be shown, as they are and as parts of a URL."""
-    values = {value for name, value in options.items() if any(w in name for w in _SECRET) if value}
+    """The values of options that must not be shown, as they are and as parts of a URL; also those
+    within options that are objects in JSON."""
+    values = {value for name, value in options.items() if _names_a_secret(name)}
+    values.update(_texts_in(_arguments(options), secret=False))
+    values.discard("")
     return frozenset(values | {quote(value, safe="") for value in values})
+
+
+def _keep_credentials_out_of_logs() -> None:
+    """Have libraries of stores log no details, unless somebody has set a level for one of them."""
+    for name in _TALKATIVE:
+        logger = logging.getLogger(name)
+        if logger.level == logging.NOTSET:
+            logger.setLevel(logging.INFO)
+
+
+def _names_a_secret(name: str) -> bool:
+    return any(word in name.lower() for word in _SECRET)
+
+
+def _texts_in(value: Any, secret: bool) -> Iterator[str]:
+    """The texts in a value read from JSON that are secret, or whose names tell that they are."""
+    if isinstance(value, str) and secret:
+        yield value
+    elif isinstance(value, dict):
+        for name, part in value.items():
+            yield from _texts_in(part, secret or _names_a_secret(name))
+    elif isinstance(value, list):
+        for part in value:
+            yield from _texts_in(part, secret)
 
 
 def _as_known(failure: Exception, secrets: frozenset[str]) -> OSError:

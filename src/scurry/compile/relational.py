@@ -8,6 +8,7 @@ from typing import Any
 from scurry.plan import relational as nodes
 from scurry.plan.node import Node
 from scurry.runtime.operator import Operator
+from scurry.runtime.relational.appended_top import AppendedTopOperator
 from scurry.runtime.relational.async_lookup_join import AsyncLookupJoinOperator
 from scurry.runtime.relational.best_rows import LastRowOperator, TopRowOperator
 from scurry.runtime.relational.calc import (
@@ -174,6 +175,8 @@ def _rank(node: nodes.Rank) -> tuple[type[Operator], Arguments]:
         )
     if (node.first, node.last) == (1, 1) and not node.number and node.row_key is None:
         return TopRowOperator, _keyed("update_before", "order")
+    if node.row_key is None:
+        return AppendedTopOperator, _keyed("order", "first", "last", "number", "update_before")
     names = "order", "first", "last", "number", "row_key", "update_before"
     return TopRowsOperator, _keyed(*names)
 

@@ -9,8 +9,8 @@ partitions of a source that has ended no longer hold the watermark back.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
+from scurry.common.any_paths import AnyPath
 from scurry.common.changelog import mode_of_union
 from scurry.common.errors import ProgramError, StateError
 from scurry.common.type_information import TypeInformation
@@ -53,6 +53,10 @@ class HybridSource(Source):
         return any(source.keeps_files for source in self._sources)
 
     @property
+    def room_anywhere(self) -> bool:  # type: ignore[override]
+        return any(source.room_anywhere for source in self._sources)
+
+    @property
     def needs_slot(self) -> bool:
         return any(source.needs_slot for source in self._sources)
 
@@ -60,7 +64,7 @@ class HybridSource(Source):
         for source in self._sources:
             source.take_engine(engine)
 
-    def take_room(self, room: Path) -> None:
+    def take_room(self, room: AnyPath) -> None:
         for number, source in enumerate(self._sources):
             source.take_room(room / str(number))
 

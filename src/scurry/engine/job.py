@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from scurry.checkpoint.savepoint_manifest import GraphNode
+from scurry.common.any_paths import AnyPath
 from scurry.engine.histories import JobSink
 from scurry.runtime.specs import JobSpec, OperatorSpec, SourceSpec
 
@@ -31,13 +31,14 @@ class Job:
             for each, degree in nodes
         ]
 
-    def take_rooms(self, room: Callable[[str], Path]) -> None:
-        """Tell sources and sinks which directories they have in the checkpoint. Called when the
+    def take_rooms(self, room: Callable[[str, bool], AnyPath]) -> None:
+        """Tell sources and sinks which directories they have in the checkpoint: ``room`` gives one
+        for a uid, and may give one in an object store if that is said beside it. Called when the
         job starts, before anything is sent to workers."""
         for source in self.spec.sources:
-            source.source.take_room(room(source.uid))
+            source.source.take_room(room(source.uid, source.source.room_anywhere))
         for each in self.sinks:
-            each.sink.take_room(room(each.uid))
+            each.sink.take_room(room(each.uid, each.sink.room_anywhere))
 
 
 def _fed_by(spec: OperatorSpec | SourceSpec) -> list[str]:

@@ -30,7 +30,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from enum import Enum
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -150,6 +149,8 @@ class Sink(ABC):
     #: Whether the messages of writers have to be durable before ``commit`` is called with them.
     #: They are plain data then: dictionaries, lists, texts, numbers, bytes. Asked after ``start``.
     promises: bool = False
+    #: Whether ``take_room`` may be given a place in an object store.
+    room_anywhere: bool = False
     #: How the sink keeps its guarantee, in a few words for ``explain()``; empty to leave it out.
     manner: str = ""
     #: What the sink keeps back from one micro-batch to the next and will write later, in words,
@@ -179,13 +180,15 @@ class Sink(ABC):
     @property
     def keeps_files(self) -> bool:
         """Whether it keeps files in the directory that :meth:`take_room` gives; then the checkpoint
-        has to be on a file system. Whoever overrides that method is taken to do so."""
-        return type(self).take_room is not Sink.take_room
+        has to be on a file system. Whoever overrides that method is taken to do so, except with
+        ``room_anywhere``."""
+        return not self.room_anywhere and type(self).take_room is not Sink.take_room
 
-    def take_room(self, room: Path) -> None:
-        """Called on the driver when a job starts, before the sink is sent to workers: ``room`` is a
-        directory in the job's checkpoint that the sink may make and use as it likes. It is copied,
-        moved and deleted with the checkpoint. Most sinks have no use for it."""
+    def take_room(self, room: Any) -> None:
+        """Called on the driver when a job starts, before the sink is sent to workers: ``room``, a
+        path, is a directory in the job's checkpoint that the sink may make and use as it likes. It
+        is copied, moved and deleted with the checkpoint. With ``room_anywhere`` it is a place in an
+        object store if the checkpoint is in one. Most sinks have no use for it."""
 
     @abstractmethod
     def create_writer(self, context: WriterContext) -> SinkWriter:

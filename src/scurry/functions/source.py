@@ -17,7 +17,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -133,6 +132,8 @@ class Source(ABC):
     as_tuples: bool = False
     #: The side outputs of the source's stream.
     side_outputs: tuple[OutputTag, ...] = ()
+    #: whether :meth:`take_room` may be given a place in an object store
+    room_anywhere: bool = False
 
     @property
     def position_form(self) -> str:
@@ -158,14 +159,16 @@ class Source(ABC):
     @property
     def keeps_files(self) -> bool:
         """Whether it keeps files in the directory that :meth:`take_room` gives; then the checkpoint
-        has to be on a file system. Whoever overrides that method is taken to do so."""
-        return type(self).take_room is not Source.take_room
+        has to be on a file system. Whoever overrides that method is taken to do so, except with
+        ``room_anywhere``."""
+        return not self.room_anywhere and type(self).take_room is not Source.take_room
 
-    def take_room(self, room: Path) -> None:
+    def take_room(self, room: Any) -> None:
         """Called on the driver when a job starts, before the source is sent to workers and before
-        its enumerator is made: ``room`` is a directory in the job's checkpoint that the source may
-        make and use as it likes. It is copied, moved and deleted with the checkpoint. Most sources
-        have no use for it."""
+        its enumerator is made: ``room``, a path, is a directory in the job's checkpoint that the
+        source may make and use as it likes. It is copied, moved and deleted with the checkpoint.
+        With ``room_anywhere`` it is a place in an object store if the checkpoint is in one. Most
+        sources have no use for it."""
 
     @abstractmethod
     def enumerator(self, parallelism: int) -> SourceEnumerator:

@@ -160,12 +160,28 @@ def _builder(type_info: CompositeTypeInfo) -> Callable[[Columns], list[Any]]:
     return lambda columns: list(map(kind, *columns))
 
 
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6}
+#: Seconds from 1970 to the first year that a ``datetime`` can have, and to the one after the last.
+_YEAR_1, _YEAR_10000 = -62_135_596_800, 253_402_300_800
+
+
 def to_list(column: pa.Array) -> list[Any]:
     """A column as Python values, the fast way where there is one."""
     kind = column.type
     if column.null_count == 0 and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return list(column.to_numpy(zero_copy_only=False).tolist())
+    if column.null_count == 0 and pa.types.is_timestamp(kind) and _of_datetime(column):
+        return list(column.to_numpy(zero_copy_only=False).astype("M8[us]").tolist())
     return list(column.to_pylist())
+
+
+def _of_datetime(column: pa.Array) -> bool:
+    """Whether a column of timestamps has nothing but what a ``datetime`` without zone can be."""
+    if column.type.tz is not None or column.type.unit == "ns" or not len(column):
+        return False
+    numbers = column.cast(pa.int64()).to_numpy()
+    per_second = _PER_SECOND[column.type.unit]
+    return bool(numbers.min() >= _YEAR_1 * per_second and numbers.max() < _YEAR_10000 * per_second)
 
 
 def infer_columns(rows: list[Any]) -> pa.RecordBatch:

@@ -16,7 +16,7 @@ committed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from scurry.common.advice import WAYS_OUT
 from scurry.common.any_paths import AnyPath
@@ -185,7 +185,7 @@ class SlotRecords:
         before, others, moved = directory.written, [], set()
         for name, keys, records in changes:
             if name not in self._tables:
-                if name not in self.bulky or not self._local.outgrown_by(keys):
+                if name not in self.bulky or not self._outgrown(keys, records):
                     others.append((name, keys, records))
                     continue
                 self._move_in(name)
@@ -193,22 +193,32 @@ class SlotRecords:
             self._replace(name, stored_keys(keys), records, judges.get(name))
         return others, moved, directory.written - before
 
+    def _outgrown(self, keys: list[bytes], records: Sequence[bytes | None]) -> bool:
+        """Whether a table with these changes is to move into runs."""
+        return self._local.outgrown_by(keys, len(records) - records.count(None))
+
     def _move_in(self, name: str) -> None:
-        """Take the records of a table that the local store has, some at a time."""
+        """Take the records of a table that the local store has, some at a time. They become one
+        run: each is a request where the checkpoint is in an object store."""
         assert self._directory is not None
         self._tables[name] = RunTable(self._directory, by=self.bulky[name])
         for keys, records in self._local.blocks(name, at_once=_MOVED_AT_ONCE):
             self._replace(name, keys, records, None)
+        self._become(name, self._tables[name].in_one_run())
 
     def _replace(
         self, name: str, keys: list[bytes], records: Iterable[bytes | None], judge: Judge | None
     ) -> None:
-        assert self._directory is not None
-        old, number = self._tables[name], self._directory.commit
-        new = self._tables[name] = old.with_changes(keys, list(records), judge)
-        self._changed = True
+        new = self._tables[name].with_changes(keys, list(records), judge)
         if new.taken_out:
             self._reaped.add(name)
+        self._become(name, new)
+
+    def _become(self, name: str, new: RunTable) -> None:
+        """Have a table be as ``new`` is, and let go of the files that only the old one has."""
+        assert self._directory is not None
+        old, number = self._tables[name], self._directory.commit
+        self._tables[name], self._changed = new, True
         kept = set(new.info.names)
         for gone in old.info.names:
             if gone in kept:

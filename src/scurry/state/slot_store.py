@@ -400,6 +400,8 @@ class SlotStore:
             self.feed.take(changes, self.records, self.schemas)
         changes, moved, written = self.records.put(changes, self._judges())
         written += sum(_append(journal, head, pack(piece)) for piece in chunked(changes))
+        if self._head is None:
+            head.snapshot_bytes = head.log_bytes  # nothing of a first commit is superseded
         fault_point("before-local-store")
         trusted = self.local.apply(Commit(base, head.lineage, changes, moved))
         for part in self._everyone():

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
 from scurry.checkpoint.at_rest import at_rest, located
 from scurry.checkpoint.copies import copy_room
 from scurry.checkpoint.epochs import Epoch, decode_epoch
-from scurry.checkpoint.layout import Layout
 from scurry.checkpoint.written_state import ONLY
+from scurry.common.any_paths import ObjectPath
 from scurry.common.errors import StateError
 from scurry.common.keys import thaw
 from scurry.engine.spark.stored_journals import stored_journals
@@ -235,10 +236,18 @@ class ExistingSavepoint:
         return made
 
     def copy_rooms(self, target: Path, tables: Tables) -> None:
-        """Copy what sources and sinks keep in the checkpoint."""
+        """Copy what sources and sinks keep in the checkpoint. Raises :class:`StateError` if that is
+        in an object store."""
+        stored = self._layout.stored_rooms
+        if isinstance(stored, ObjectPath) and stored.store.find(stored.key):
+            raise StateError(
+                f"{self._layout.root} holds rows of a DataFrame that wait for the job, and they "
+                "cannot be carried over into a savepoint that is written as data. Take a savepoint "
+                "when the source of the DataFrame has ended."
+            )
         copy_room(self._layout.rooms, target)
         for uid in self._found.epoch.inventory.keys() | self._found.epoch.positions.keys():
-            room, new = (Layout(target.parent).room(name) for name in (uid, tables.renamed(uid)))
+            room, new = (target / quote(name, safe="") for name in (uid, tables.renamed(uid)))
             if room != new and room.exists():
                 room.rename(new)
 

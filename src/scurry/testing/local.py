@@ -87,7 +87,8 @@ class LocalJob:
     def _begin(self, job: Job) -> None:
         """Start ``job`` from what is durable."""
         self._job = job
-        job.take_rooms(lambda uid: Path(self._directory.name) / "rooms" / quote(uid, safe=""))
+        rooms = Path(self._directory.name) / "rooms"
+        job.take_rooms(lambda uid, anywhere: rooms / quote(uid, safe=""))
         last, view = self.checkpoint.last_epoch(), ""
         if self._views is not None:
             view = self._views.begin(-1 if last is None else last.batch, None)

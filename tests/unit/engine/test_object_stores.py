@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import pytest
 
 from scurry.common import Configuration
 from scurry.common.errors import ConfigurationError
-from scurry.common.object_store import _as_known, _secrets_in
+from scurry.common.object_store import ObjectStore, StoreSettings, _as_known, _secrets_in
 from scurry.datastream import StreamExecutionEnvironment
 from scurry.state.runs.packs import packed, unpacked
 from scurry.testing import ListSink
@@ -30,6 +31,31 @@ def test_secrets_are_taken_out_of_messages() -> None:
     hidden = _secrets_in({"token": "a/b", "user": "somebody"})
     shown = str(_as_known(RuntimeError("GET /x?user=somebody&token=a%2Fb or a/b"), hidden))
     assert shown == "RuntimeError: GET /x?user=somebody&token=*** or ***"
+
+
+def test_secrets_within_options_are_taken_out_of_messages() -> None:
+    options = {
+        "client_kwargs": '{"aws_session_token": "s1", "region_name": "eu-9"}',
+        "TOKEN": '{"parts": [{"private": "s2"}], "n": 7}',
+        "skip": "[1, {}]",
+    }
+    failure = RuntimeError("s1 of eu-9 and s2")
+    shown = str(_as_known(failure, _secrets_in(options)))
+    assert shown == "RuntimeError: *** of eu-9 and ***"
+
+
+def test_libraries_of_stores_log_no_headers(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job that logs everything would have its session tokens in its logs; who asks a library for
+    details gets them."""
+    caplog.set_level(logging.DEBUG)
+    for name, level in (("botocore", logging.NOTSET), ("s3fs", logging.DEBUG)):
+        monkeypatch.setattr(logging.getLogger(name), "level", level)
+    logging.Logger.manager._clear_cache()  # type: ignore[attr-defined]
+    assert ObjectStore("s3", StoreSettings())._files
+    assert not logging.getLogger("botocore.auth").isEnabledFor(logging.DEBUG)
+    assert logging.getLogger("s3fs").isEnabledFor(logging.DEBUG)
 
 
 def test_files_of_a_run_are_one_object(tmp_path: Path) -> None:

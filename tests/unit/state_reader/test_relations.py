@@ -210,10 +210,10 @@ def test_the_best_rows_of_each_key(parallelism: int, in_runs: bool) -> None:
     )
     best = {user: sorted((o[2] for o in mine), reverse=True) for user, mine in by_user().items()}
     with running(ranked.format(2), parallelism, in_runs) as held:
-        rows = held.of("rows in order")["rows"]
+        rows = held.of("first rows of each key")["rows"]
     assert counted(rows, "u", "p") == Counter((u, p) for u, ps in best.items() for p in ps[:2])
     with running(ranked.format(1), parallelism, in_runs) as held:
-        row = held.of("a row of each key")["values"]
+        row = held.of("columns of a row of each key")["rows"]
     assert counted(row, "u", "p") == Counter((u, ps[0]) for u, ps in best.items())
 
 

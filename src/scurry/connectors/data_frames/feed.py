@@ -15,14 +15,16 @@ from __future__ import annotations
 import re
 import threading
 import time
-from pathlib import Path
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from scurry.common.any_paths import AnyPath
 from scurry.common.errors import JobError
 from scurry.common.fault_points import fault_point
 from scurry.common.hadoop_paths import hadoop_path
 from scurry.common.query_stopped import QueryStopped
 from scurry.connectors.data_frames.landing import Landing, PieceWriter
+from scurry.connectors.data_frames.query_checkpoint import QueryCheckpoint
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -61,19 +63,25 @@ def is_sorted(frame: DataFrame) -> bool:
 def land(landing: Landing, batch: int, frame: DataFrame) -> None:
     """Let ``frame`` land as batch ``batch``, unless that has been done."""
 
-    def write(directory: str) -> list[Any]:
-        return frame.mapInArrow(PieceWriter(directory, _partition), PieceWriter.told).collect()
+    landing.land(batch, _landing_of(frame))
 
-    landing.land(batch, write)
+
+def _landing_of(frame: DataFrame) -> Callable[[AnyPath], list[Any]]:
+    def write(place: AnyPath) -> list[Any]:
+        return frame.mapInArrow(PieceWriter(place, _partition), PieceWriter.told).collect()
+
+    return write
 
 
 class Feed:
     """The query that lands a streaming DataFrame."""
 
-    def __init__(self, frame: DataFrame, landing: Landing, room: Path, available_now: bool) -> None:
+    def __init__(
+        self, frame: DataFrame, landing: Landing, room: AnyPath, available_now: bool
+    ) -> None:
         self._frame = frame
         self._landing = landing
-        self._room = room
+        self._checkpoint = QueryCheckpoint(room, landing)
         self._available_now = available_now
         self._query: StreamingQuery | None = None
         self._moved = threading.Condition()
@@ -88,7 +96,7 @@ class Feed:
         """Start the query; the job goes on with batch ``reading``."""
         self._reading = reading
         writer = self._frame.writeStream.foreachBatch(self._on_batch).option(
-            "checkpointLocation", hadoop_path(self._room / "spark")
+            "checkpointLocation", hadoop_path(self._checkpoint.begin())
         )
         if self._available_now:
             writer = writer.trigger(availableNow=True)
@@ -124,7 +132,7 @@ class Feed:
         with self._landing_now:
             if not self._stopping:
                 try:
-                    land(self._landing, batch, frame)
+                    self._checkpoint.land(batch, _landing_of(frame))
                 except Exception as failure:
                     self._failure = _failed(f" in its batch {batch}", failure)
                     raise
@@ -145,6 +153,7 @@ class Feed:
         if self._landing_now.acquire(timeout=_PATIENCE_SECONDS):
             self._landing_now.release()
         self._query.stop()
+        self._checkpoint.close()
 
 
 def _failed(where: str, failure: BaseException) -> JobError:

@@ -18,15 +18,18 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from scurry.common.any_paths import AnyPath, ObjectPath
 from scurry.common.errors import StateError
 
-_MANIFEST = "manifest.json"
+MANIFEST = "manifest.json"
+#: How many chunks of a piece are one object of an object store.
+CHUNKS_OF_OBJECT = 8
 
 
 @dataclass(frozen=True)
@@ -43,8 +46,8 @@ class PieceWriter:
     #: what it yields, as Spark's schema
     told = "partition int, name string, chunks array<int>"
 
-    def __init__(self, directory: str, partition: Callable[[], int]) -> None:
-        self._directory = directory
+    def __init__(self, place: AnyPath, partition: Callable[[], int]) -> None:
+        self._place = place
         self._partition = partition
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -55,15 +58,46 @@ class PieceWriter:
         number = self._partition()
         # a task may be run twice: only the file of the one whose answer counts is used
         name = f"{number}-{uuid.uuid4().hex}.arrow"
-        chunks = []
-        path = str(Path(self._directory, name))
-        with pa.OSFile(path, "wb") as file, pa.ipc.new_file(file, first.schema) as writer:
-            for batch in chain([first], filled):
-                writer.write_batch(batch)
-                chunks.append(batch.num_rows)
+        put = _to_objects if isinstance(self._place, ObjectPath) else _to_file
+        chunks = put(self._place / name, chain([first], filled))
         columns = [pa.array([number], pa.int32()), pa.array([name]), pa.array([chunks])]
         columns[2] = columns[2].cast(pa.list_(pa.int32()))
         yield pa.RecordBatch.from_arrays(columns, names=["partition", "name", "chunks"])
+
+
+def _to_file(path: AnyPath, batches: Iterable[pa.RecordBatch]) -> list[int]:
+    """Write a piece; how many records its chunks have."""
+    with pa.OSFile(str(path), "wb") as file:
+        return _written(file, batches)
+
+
+def _to_objects(path: AnyPath, batches: Iterable[pa.RecordBatch]) -> list[int]:
+    chunks: list[int] = []
+    left, number = iter(batches), 0
+    while some := list(islice(left, CHUNKS_OF_OBJECT)):
+        with pa.BufferOutputStream() as buffer:
+            chunks += _written(buffer, some)
+            content = buffer.getvalue()
+        path.with_name(f"{path.name}.{number}").write_bytes(content.to_pybytes())
+        number += 1
+    return chunks
+
+
+def _written(file: Any, batches: Iterable[pa.RecordBatch]) -> list[int]:
+    left = iter(batches)
+    first = next(left)
+    chunks = []
+    with pa.ipc.new_file(file, first.schema) as writer:
+        for batch in chain([first], left):
+            writer.write_batch(batch)
+            chunks.append(batch.num_rows)
+    return chunks
+
+
+def pieces_told(told: Iterable[Any]) -> list[tuple[str, list[int]]]:
+    """What the :class:`PieceWriter` of each task has told, in the order of Spark's partitions."""
+    ordered = sorted(told, key=lambda piece: int(piece[0]))
+    return [(name, list(chunks)) for _, name, chunks in ordered]
 
 
 class Landing:
@@ -76,16 +110,14 @@ class Landing:
         """Whether batch ``batch`` has landed and has not been removed."""
         return (self._room / str(batch)).exists()
 
-    def land(self, batch: int, write: Callable[[str], Iterable[Any]]) -> None:
+    def land(self, batch: int, write: Callable[[AnyPath], Iterable[Any]]) -> None:
         """Let a batch land, unless it has. ``write`` is given a directory to fill, and returns what
         the :class:`PieceWriter` of each task has told."""
         if self.has(batch):
             return
         draft = self._room / f"draft-{uuid.uuid4().hex}"
         draft.mkdir(parents=True)
-        told = sorted(write(str(draft)), key=lambda piece: int(piece[0]))
-        pieces = [[name, list(chunks)] for _, name, chunks in told]
-        (draft / _MANIFEST).write_text(json.dumps(pieces))
+        (draft / MANIFEST).write_text(json.dumps(pieces_told(write(draft))))
         try:
             draft.rename(self._room / str(batch))
         except OSError:
@@ -96,7 +128,7 @@ class Landing:
 
     def pieces(self, batch: int) -> list[Piece]:
         """What a batch that has landed consists of."""
-        text = (self._room / str(batch) / _MANIFEST).read_text()
+        text = (self._room / str(batch) / MANIFEST).read_text()
         return [Piece(name, tuple(chunks)) for name, chunks in json.loads(text)]
 
     def read(self, batch: int, name: str, start: int, end: int) -> Iterator[pa.RecordBatch]:

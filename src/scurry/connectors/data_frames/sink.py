@@ -11,12 +11,14 @@ import atexit
 import shutil
 import tempfile
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
+from scurry.common.any_paths import AnyPath, ObjectPath, remove_files, remove_tree
 from scurry.common.errors import JobError, ProgramError
 from scurry.common.hadoop_paths import hadoop_pattern
 from scurry.connectors.data_frames.types import check_for_files, columns_of_schema
@@ -55,7 +57,7 @@ class _FrameSink(Sink):
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_session": None, "_schema": None}
 
-    def directory(self) -> Path:
+    def directory(self) -> AnyPath:
         """Where writers put their files."""
         raise NotImplementedError
 
@@ -68,7 +70,13 @@ class _FrameSink(Sink):
         assert self._schema is not None
         if not names:
             return self._session.createDataFrame([], self._schema)
-        paths = [hadoop_pattern(self.directory() / name) for name in names]
+        place = self.directory()
+        if isinstance(place, ObjectPath):
+            # Spark reaches object stores by other means than Scurry, if at all
+            listed = self._session.createDataFrame([(name,) for name in names], "name string")
+            parts = listed.repartition(len(names), "name")
+            return parts.mapInArrow(_Fetch(place, self._columns.schema), self._schema)
+        paths = [hadoop_pattern(place / name) for name in names]
         return self._session.read.schema(self._schema).parquet(*paths)
 
 
@@ -81,11 +89,12 @@ class ForeachBatchSink(_FrameSink):
     """
 
     guarantee = AT_LEAST_ONCE
+    room_anywhere = True
 
     def __init__(self, session: SparkSession, schema: StructType, function: BatchFunction) -> None:
         super().__init__(session, schema)
         self._function: BatchFunction | None = function
-        self._room: Path | None = None
+        self._room: AnyPath | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_function": None}
@@ -94,16 +103,16 @@ class ForeachBatchSink(_FrameSink):
     def needs_slot(self) -> bool:
         return True
 
-    def take_room(self, room: Path) -> None:
+    def take_room(self, room: AnyPath) -> None:
         self._room = room
 
-    def directory(self) -> Path:
+    def directory(self) -> AnyPath:
         assert self._room is not None, "the engine gives a room before anything is written"
         return self._room
 
     def start(self, context: CommitterContext) -> None:
         # whatever is left of micro-batches that were not committed is written again
-        shutil.rmtree(self.directory(), ignore_errors=True)
+        remove_tree(self.directory())
         self.directory().mkdir(parents=True)
 
     def commit(self, batch_id: int, messages: list[Any]) -> None:
@@ -118,8 +127,7 @@ class ForeachBatchSink(_FrameSink):
                 f"The function of foreach_batch failed on micro-batch {batch_id}: "
                 f"{type(failure).__name__}: {str(failure).strip().splitlines()[0]}"
             ) from failure
-        for name in names:
-            (self.directory() / name).unlink(missing_ok=True)
+        remove_files(self.directory() / name for name in names)
 
 
 class KeptFrameSink(_FrameSink):
@@ -150,12 +158,14 @@ class KeptFrameSink(_FrameSink):
 class _ParquetWriter(SinkWriter):
     """Writes what comes in a micro-batch to one file."""
 
-    def __init__(self, directory: Path, columns: FrameColumns, index: int) -> None:
+    def __init__(self, directory: AnyPath, columns: FrameColumns, index: int) -> None:
         self._directory = directory
         self._columns = columns
         self._index = index
         self._name = ""
         self._open: pq.ParquetWriter | None = None
+        #: what becomes an object of a store
+        self._content: pa.BufferOutputStream | None = None
 
     def write(self, rows: list[Any]) -> None:
         raise AssertionError("this writer is given records with their columns: write_records")
@@ -167,13 +177,17 @@ class _ParquetWriter(SinkWriter):
 
     def _writer(self) -> pq.ParquetWriter:
         if self._open is None:
+            self._name = f"{uuid.uuid4().hex}.parquet"
+            if isinstance(self._directory, ObjectPath):
+                self._content = pa.BufferOutputStream()
+                self._open = pq.ParquetWriter(self._content, self._columns.schema)
+                return self._open
             if not self._directory.exists():
                 raise ProgramError(
                     f"The directory {str(self._directory)!r}, which the driver has made for a "
                     "DataFrame, is not there. The checkpoint, and TMPDIR, must be on a file system "
                     "that driver and workers share."
                 )
-            self._name = f"{uuid.uuid4().hex}.parquet"
             path = self._directory / self._name
             self._open = pq.ParquetWriter(path, self._columns.schema)
         return self._open
@@ -183,4 +197,21 @@ class _ParquetWriter(SinkWriter):
             return None
         self._open.close()
         self._open = None
+        if self._content is not None:
+            (self._directory / self._name).write_bytes(self._content.getvalue().to_pybytes())
+            self._content = None
         return self._index, self._name
+
+
+class _Fetch:
+    """What Spark's tasks run: reads the files that are named to it out of an object store."""
+
+    def __init__(self, place: ObjectPath, schema: pa.Schema) -> None:
+        self._place = place
+        self._schema = schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for name in batch.column(0).to_pylist():
+                content = pa.BufferReader((self._place / name).read_bytes())
+                yield from pq.read_table(content).cast(self._schema).to_batches()

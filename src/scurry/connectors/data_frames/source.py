@@ -9,16 +9,17 @@ but all rows of a streaming DataFrame's batch come before those of the next one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from scurry.common.any_paths import AnyPath, ObjectPath
 from scurry.common.changelog import ChangelogMode
 from scurry.common.errors import ProgramError
 from scurry.common.row_types import RowTypeInfo
 from scurry.connectors.data_frames.feed import Feed, is_sorted, land
 from scurry.connectors.data_frames.landing import Landing, Piece
+from scurry.connectors.data_frames.stored_landing import StoredLanding
 from scurry.connectors.data_frames.types import type_of_schema
 from scurry.functions.source import (
     LAG,
@@ -39,6 +40,7 @@ class DataFrameSource(Source):
 
     columnar = True
     changelog = ChangelogMode.INSERT_ONLY
+    room_anywhere = True
 
     def __init__(
         self, frame: DataFrame, available_now: bool = False, partitions: int | None = None
@@ -53,7 +55,7 @@ class DataFrameSource(Source):
         self._frame: DataFrame | None = frame
         self._streaming = frame.isStreaming
         self._available_now = available_now
-        self._room: Path | None = None
+        self._room: AnyPath | None = None
         self._type = type_of_schema(frame.schema)
         self.bounded = available_now or not self._streaming
         if partitions is None and (self._streaming or is_sorted(frame)):
@@ -78,22 +80,25 @@ class DataFrameSource(Source):
     def needs_slot(self) -> bool:
         return True
 
-    def take_room(self, room: Path) -> None:
+    def take_room(self, room: AnyPath) -> None:
         self._room = room
 
     @property
     def _landing(self) -> Landing:
         assert self._room is not None, "the engine gives a room before anything is read"
+        if isinstance(self._room, ObjectPath):
+            return StoredLanding(self._room, resumed=self._streaming)
         return Landing(self._room)
 
     def enumerator(self, parallelism: int) -> SourceEnumerator:
         assert self._frame is not None
         assert self._room is not None
-        self._landing.sweep()
+        landing = self._landing
+        landing.sweep()
         if not self._streaming:
-            return _Static(self._frame, self._landing, self._partitions or parallelism)
-        feed = Feed(self._frame, self._landing, self._room, self._available_now)
-        return _Streaming(feed, self._landing, self._partitions or parallelism)
+            return _Static(self._frame, landing, self._partitions or parallelism)
+        feed = Feed(self._frame, landing, self._room, self._available_now)
+        return _Streaming(feed, landing, self._partitions or parallelism)
 
     def read(self, what: Json) -> Iterator[SourceBatch]:
         kind = self._type.arrow_type()

@@ -30,10 +30,12 @@ from scurry.common.fault_points import fault_point
 from scurry.common.options.execution import LIVE
 from scurry.engine.spark.local_stores import delete_stores
 from scurry.engine.spark.payload import JobPayload
+from scurry.engine.spark.relayed_state import relayed_journals
 from scurry.engine.spark.session import query_session
 from scurry.engine.spark.stored_journals import (
     StoredStage,
     file_journals,
+    is_readable,
     readable_checkpoint,
     slots_by_route,
 )
@@ -97,8 +99,11 @@ def _deal_out_state(
         _, last = directory.durable()
         stored = directory.epoch_of(before, last).journals
         heads, split = _split_files(session, payload, deal, old, new, stored)
-    else:
+    elif is_readable(session, old.spark):
         heads, split = _split_stores(session, payload, deal, old, new, before)
+    else:
+        relayed = relayed_journals(old, before.stages, slots_by_route(before.parallelism))
+        heads, split = _split_files(session, payload, deal, old, new, relayed)
     for place, start in redeal(heads, split, deal, before.operators).items():
         InitialState(new.initial_state_of(*place)).write_start(start)
 
@@ -115,7 +120,7 @@ def _split_stores(
     own = query_session(session, before.parallelism)
     own.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", _ENTRIES_AT_ONCE)
     slots = slots_by_route(before.parallelism)
-    spark = readable_checkpoint(own, old.spark)
+    spark = readable_checkpoint(old.spark)
     stages = [StoredStage(own, spark, number, slots) for number in range(before.stages)]
     heads = {place: head for stage in stages for place, head in stage.heads.items()}
 

@@ -72,6 +72,7 @@ SOON_NEEDED = (
             "group_aggregate",
             "join",
             "best_rows",
+            "appended_top",
             "window_table",
             "window_aggregate",
             "window_join",

@@ -36,6 +36,11 @@ from scurry.state.journal import Head, decode_head
 from scurry.state.rescaling import Place
 from scurry.state.stored_tables import StoredJournal
 
+#: The state variables of a stage, and what is read of them.
+VARIABLES = {
+    "head": ("key.slot as route", "value.content as content"),
+    "log": ("key.slot as route", "user_map_key.seq as seq", "user_map_value.content as content"),
+}
 #: What a URI has as it is.
 _PLAIN = re.compile(r"[\w/.~!$&'()*+,;=:@-]*")
 
@@ -48,14 +53,12 @@ class StoredStage:
         self, session: SparkSession, checkpoint: str, operator: int, slots: Mapping[int, int]
     ) -> None:
         found = {
-            slots[row.key.slot]: decode_head(bytes(row.value.content))
-            for row in _state(session, checkpoint, operator, "head").collect()
+            slots[row.route]: decode_head(bytes(row.content))
+            for row in state_rows(session, checkpoint, operator, "head").collect()
         }
         self.number: int = decode_report(next(iter(found.values())).notes)["stage"]
         self.heads = {Place(self.number, slot): head for slot, head in found.items()}
-        self.log = _state(session, checkpoint, operator, "log").selectExpr(
-            "key.slot as route", "user_map_key.seq as seq", "user_map_value.content as content"
-        )
+        self.log = state_rows(session, checkpoint, operator, "log")
 
 
 def slots_by_route(parallelism: int) -> dict[int, int]:
@@ -63,10 +66,12 @@ def slots_by_route(parallelism: int) -> dict[int, int]:
     return {route: slot for slot, route in enumerate(route_values(parallelism))}
 
 
-def _state(session: SparkSession, checkpoint: str, operator: int, variable: str) -> DataFrame:
-    """What a state variable of a stage held after the last committed micro-batch."""
+def state_rows(session: SparkSession, checkpoint: str, operator: int, variable: str) -> DataFrame:
+    """What a state variable of a stage held after the last committed micro-batch, with the columns
+    of :data:`VARIABLES`."""
     reader = session.read.format("statestore").option("stateVarName", variable)
-    return reader.option("operatorId", operator).load(_plain_path(session, checkpoint))
+    found = reader.option("operatorId", operator).load(_plain_path(session, checkpoint))
+    return found.selectExpr(*VARIABLES[variable])
 
 
 def _plain_path(session: SparkSession, checkpoint: str) -> str:
@@ -86,22 +91,28 @@ def _plain_path(session: SparkSession, checkpoint: str) -> str:
     return str(link)
 
 
-def readable_checkpoint(session: SparkSession, place: AnyPath) -> str:
-    """A path to Spark's checkpoint in ``place`` that Spark can read. What a savepoint in an object
-    store has of it is copied to this machine."""
+def is_readable(session: SparkSession, place: AnyPath) -> bool:
+    """Whether the executors of ``session`` can read Spark's checkpoint in ``place``, or a copy of
+    it on this machine."""
+    return isinstance(place, Path) or (session.sparkContext.master or "").startswith("local[")
+
+
+def readable_checkpoint(place: AnyPath) -> str:
+    """A path to Spark's checkpoint in ``place``. What a savepoint in an object store has of it is
+    copied to this machine."""
     if isinstance(place, Path):
         return str(place)
-    if not (session.sparkContext.master or "").startswith("local["):
-        raise ConfigurationError(
-            "The state of the savepoint is in Spark's own form, which executors on other machines "
-            f"cannot read in {place}. Start from it once with a local master (spark.master: "
-            "local[*]), take a savepoint of that job, and start from this one on the cluster."
-        )
-    copied = process_directory("spark-state") / uuid.uuid4().hex
-    atexit.register(shutil.rmtree, copied, ignore_errors=True)
+    room = process_directory("spark-state")
+    atexit.register(shutil.rmtree, room, ignore_errors=True)
+    return str(copied_here(place, room))
+
+
+def copied_here(place: AnyPath, room: Path) -> Path:
+    """A copy of Spark's checkpoint in ``place``, in the directory ``room``."""
+    copied = room / uuid.uuid4().hex
     commits = (int(name) for name in names_in(place / "commits") if name.isdigit())
     take_over_spark(place, copied, max(commits, default=0))
-    return str(copied)
+    return copied
 
 
 @functools.cache

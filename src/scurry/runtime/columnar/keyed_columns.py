@@ -64,6 +64,7 @@ class KeyedColumns:
     def _room(self, size: int) -> None:
         self._at: dict[Any, int] = {}
         self._keys: list[Any] = []
+        self._addresses: list[bytes] = []
         self.alive = np.zeros(size, dtype=bool)
         self._dirty = np.zeros(size, dtype=bool)
         self._written = np.zeros(size, dtype=np.int64)
@@ -95,7 +96,9 @@ class KeyedColumns:
             self._grow(end)
         self._at.update(zip(keys, range(first, end), strict=True))
         self._keys.extend(keys)
-        records = self._records.get_many(self.name, addresses(keys, self._groups))
+        where = addresses(keys, self._groups)
+        self._addresses.extend(where)
+        records = self._records.get_many(self.name, where)
         there = [number for number, record in enumerate(records) if record is not None]
         if there:
             self._read(np.array(there) + first, [record for record in records if record])
@@ -158,7 +161,7 @@ class KeyedColumns:
         changed = np.flatnonzero(self._dirty[: len(self._keys)])
         if not len(changed) and self.sweeper is None:
             return
-        where = addresses([self._keys[at] for at in changed.tolist()], self._groups)
+        where = list(map(self._addresses.__getitem__, changed.tolist()))
         records = self._packed(changed)
         if self.sweeper is None:
             yield self.name, where, records

@@ -72,7 +72,7 @@ class EarliestRowOperator(WaitingOperator):
     def process(self, batch: Batch, port: int = 0) -> None:
         if not batch.size:
             return
-        times = times_of(self.columns_of(batch), self._time)
+        times = times_of(self.columns_of(batch).column(self._time))
         passed = self.passed(batch)
         kept = np.flatnonzero(times > passed)
         if len(kept) < batch.size:

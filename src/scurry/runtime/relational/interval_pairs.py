@@ -16,11 +16,13 @@ import numpy as np
 import pyarrow as pa
 
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, Batch, Longs
+from scurry.runtime.columnar.equal_rows import distinct
 from scurry.runtime.columnar.row_runs import spread
 from scurry.runtime.event_time import delayed
 from scurry.runtime.kinds import Kinds
-from scurry.runtime.relational.join import JoinOperator, Output, distinct
+from scurry.runtime.relational.join import JoinOperator
 from scurry.runtime.relational.join_sides import Arrivals, Side, give_codes
+from scurry.runtime.relational.kept_rows import Output
 from scurry.runtime.relational.relation import INSERT, milliseconds, take_all
 from scurry.runtime.specs import OperatorSpec
 
@@ -122,7 +124,7 @@ class IntervalPairsOperator(JoinOperator):
         columns = [
             column for side in (0, 1) for column in take_all(sides[side].columns, rows[side])
         ]
-        return [Output(ticks[order], np.full(len(ticks), INSERT, dtype=np.int8), columns)]
+        return [Output(ticks[order] - 1, np.full(len(ticks), INSERT, dtype=np.int8), columns)]
 
     def _times_of(self, side: Side, port: int) -> Longs:
         """The times of the rows of a side, in milliseconds."""

@@ -12,35 +12,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from scurry.common.keys import stable_hash, stable_hash_int64
 from scurry.runtime.batch import Batch, Longs
-from scurry.runtime.columnar.equal_rows import small_order
+from scurry.runtime.columnar.equal_rows import distinct, small_order
 from scurry.runtime.columnar.row_runs import Hashes
 from scurry.runtime.columnar.row_table import TABLES_OF_ROWS, FoundRows, RowTable, passes
-from scurry.runtime.key_columns import key_column
 from scurry.runtime.keyed_state import store_of
-from scurry.runtime.kinds import Kinds
 from scurry.runtime.relational.join_changes import ANTI, SEMI, Changes, JoinChanges
 from scurry.runtime.relational.join_sides import Arrivals, Side, give_codes
+from scurry.runtime.relational.kept_rows import (
+    Output,
+    in_order,
+    told_apart,
+)
 from scurry.runtime.relational.keyed import KeyedRelationalOperator
 from scurry.runtime.relational.relation import take_all
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.task_context import TaskContext
 
 _SIDES = "left", "right"
-
-
-class Output(NamedTuple):
-    """What is sent, in order."""
-
-    ticks: Longs
-    kinds: Kinds
-    columns: list[pa.Array]
 
 
 class JoinOperator(KeyedRelationalOperator):
@@ -68,7 +62,7 @@ class JoinOperator(KeyedRelationalOperator):
         self._null_equal = null_equal or (False,) * len(keys[0])
         self._counted = _counted(kind, condition, retentions)
         self._numbered = self._counted or retention_ms > 0
-        self._sure = _told_apart(inputs, keys) and not any(self._null_equal)
+        self._sure = not any(self._null_equal) and all(map(told_apart, inputs, keys))
 
     @classmethod
     def layout_parameters(cls, *arguments: Any) -> dict[str, str]:
@@ -113,8 +107,8 @@ class JoinOperator(KeyedRelationalOperator):
             alone = [one.take(np.flatnonzero(one.alone)) for one in arrivals]
             sent += self._joined(alone, batch.size + 1)
         if sent:
-            whole = _in_order(sent)
-            self.send(batch, whole.columns, whole.ticks - 1, whole.kinds)
+            whole = in_order(sent)
+            self.send(batch, whole.columns, whole.places, whole.kinds)
 
     # --- records
 
@@ -141,18 +135,6 @@ class JoinOperator(KeyedRelationalOperator):
             if not equal and columns.column(index).null_count:
                 alone |= columns.column(index).is_null().to_numpy(zero_copy_only=False)
         return alone
-
-    def _hashes(self, part: Batch, port: int) -> Hashes:
-        """The hashes of keys: those by which rows found their way here."""
-        if part.key_column is not None:
-            return stable_hash_int64(part.key_column)
-        found = key_column(part, self.picked[port])
-        if found is None:
-            assert part.keys is not None
-            return np.array([stable_hash(key) for key in part.keys], dtype=np.uint64)
-        if found.hashes is None:
-            return stable_hash_int64(found.codes)
-        return np.asarray(found.hashes(), dtype=np.uint64)[found.codes]
 
     # --- joining
 
@@ -214,7 +196,7 @@ class JoinOperator(KeyedRelationalOperator):
             none = rows < 0
             index = pa.array(rows, mask=none) if none.any() else pa.array(rows)
             columns += [column.take(index) for column in side.columns]
-        return Output(ticks[order], kinds, columns)
+        return Output(ticks[order] - 1, kinds, columns)
 
     # --- state
 
@@ -248,21 +230,6 @@ def _counted(kind: str, condition: Any, retentions: tuple[int, int]) -> bool:
     return kind != "inner" and (condition is not None or any(retentions))
 
 
-def _told_apart(inputs: Sequence[pa.Schema], keys: Sequence[Sequence[int]]) -> bool:
-    """Whether keys are equal where their hashes are: whole numbers of at most 64 bits are."""
-    kinds = [
-        one.field(index).type for one, mine in zip(inputs, keys, strict=True) for index in mine
-    ]
-    whole = all(pa.types.is_integer(kind) and kind != pa.uint64() for kind in kinds)
-    return whole and len(keys[0]) == 1
-
-
-def distinct(hashes: Hashes) -> Hashes:
-    """The hashes that there are, sorted; NumPy's own way hashes them first, which takes longer."""
-    hashes = np.sort(hashes)
-    return hashes[np.append(True, hashes[1:] != hashes[:-1])] if len(hashes) else hashes
-
-
 def _without(hashes: Hashes, others: Hashes) -> Hashes:
     """The distinct hashes that are none of ``others``, which are sorted too."""
     hashes = distinct(hashes)
@@ -277,16 +244,3 @@ def _within(arrivals: Arrivals, hashes: Hashes) -> Arrivals:
     """The records with hashes from the first to the last of ``hashes``, which are sorted."""
     mine = (arrivals.hashes >= hashes[0]) & (arrivals.hashes <= hashes[-1]) & ~arrivals.alone
     return arrivals.take(np.flatnonzero(mine))
-
-
-def _in_order(sent: Sequence[Output]) -> Output:
-    """All of ``sent``, in the order of the records that caused it."""
-    if len(sent) == 1:
-        return sent[0]
-    ticks = np.concatenate([one.ticks for one in sent])
-    order = small_order(ticks)
-    columns = [
-        pa.concat_arrays(parts) for parts in zip(*(one.columns for one in sent), strict=True)
-    ]
-    kinds = np.concatenate([one.kinds for one in sent])
-    return Output(ticks[order], kinds[order], take_all(columns, order))

@@ -9,10 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from scurry.common.keys import stable_hash, stable_hash_int64
 from scurry.functions.aggregate_calls import AggregateCall
+from scurry.runtime.batch import Batch
 from scurry.runtime.columnar.batch_keys import picked_columns
+from scurry.runtime.columnar.equal_rows import Hashes
 from scurry.runtime.columnar.keyed_columns import KeyedColumns
 from scurry.runtime.columnar.row_sets import RowSets
+from scurry.runtime.key_columns import key_column
 from scurry.runtime.keyed_state import store_of
 from scurry.runtime.relational.relation import EvaluatingOperator
 from scurry.runtime.specs import OperatorSpec
@@ -100,6 +104,18 @@ class KeyedRelationalOperator(EvaluatingOperator):
 
     def _now(self) -> int:
         return self.context.now
+
+    def _hashes(self, part: Batch, port: int = 0) -> Hashes:
+        """The hashes of keys: those by which rows found their way here."""
+        if part.key_column is not None:
+            return stable_hash_int64(part.key_column)
+        found = key_column(part, self.picked[port])
+        if found is None:
+            assert part.keys is not None
+            return np.array([stable_hash(key) for key in part.keys], dtype=np.uint64)
+        if found.hashes is None:
+            return stable_hash_int64(found.codes)
+        return np.asarray(found.hashes(), dtype=np.uint64)[found.codes]
 
 
 def _words(keys: tuple[tuple[int, ...], ...]) -> str:

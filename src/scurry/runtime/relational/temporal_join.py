@@ -22,9 +22,10 @@ import numpy as np
 import pyarrow as pa
 
 from scurry.runtime.batch import MIN_WATERMARK, Batch, Longs
+from scurry.runtime.columnar.equal_rows import distinct
 from scurry.runtime.columnar.row_runs import PARTNERS, Mask
 from scurry.runtime.columnar.row_table import FoundRows
-from scurry.runtime.relational.join import JoinOperator, distinct
+from scurry.runtime.relational.join import JoinOperator
 from scurry.runtime.relational.join_sides import Arrivals, Side, give_codes
 from scurry.runtime.relational.relation import DELETE, UPDATE_BEFORE, milliseconds, take_all
 from scurry.runtime.relational.waiting import rows_at_times

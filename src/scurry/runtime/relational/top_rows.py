@@ -1,9 +1,9 @@
-"""Top-N of rows that only come, or that only move up: of each key the first N rows by an order.
+"""Top-N of rows that are updated, and only move up: of each key the first N rows by an order.
 
-A key keeps no more than N rows, and of a batch only those rows are looked at one by one that come
-before the N-th. While a batch lasts, rows are numbers: those of the batch have their places in it,
-those that keys held before follow. What is sent is a list of such numbers, and becomes columns at
-once; only rows that are kept when the batch ends become bytes.
+A key keeps no more than N rows. The rows of a batch are looked at one by one. While a batch lasts,
+rows are numbers: those of the batch have their places in it, those that keys held before follow.
+What is sent is a list of such numbers, and becomes columns at once; only rows that are kept when
+the batch ends become bytes.
 
 Changes are Flink's: with row numbers, or where the range does not begin at 1, each number that has
 another row now is an update; without, the row that drops out is deleted and the one that comes in
@@ -14,7 +14,7 @@ updated.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -112,7 +112,7 @@ class Known:
 
 class TopRowsOperator(KeyedRelationalOperator):
     """The rows of each key from number ``first`` to number ``last``. ``row_key`` are the columns
-    that identify a row, where rows are updated; no update puts a row further back."""
+    that identify a row; no update puts a row further back."""
 
     state_kind: ClassVar[str] = "rows in order"
 
@@ -127,7 +127,7 @@ class TopRowsOperator(KeyedRelationalOperator):
         first: int,
         last: int,
         number: bool,
-        row_key: tuple[int, ...] | None,
+        row_key: tuple[int, ...],
         update_before: bool,
     ) -> None:
         super().__init__(spec, columns, inputs, keys, retention_ms)
@@ -138,7 +138,7 @@ class TopRowsOperator(KeyedRelationalOperator):
         self._row_key = row_key
         self._update_before = update_before
         self._rows = RowCodec(inputs[0])
-        self._identity = RowCodec(pa.schema([inputs[0].field(at) for at in row_key or ()]))
+        self._identity = RowCodec(pa.schema([inputs[0].field(at) for at in row_key]))
 
     @classmethod
     def layout_parameters(cls, *arguments: Any) -> dict[str, str]:
@@ -161,15 +161,14 @@ class TopRowsOperator(KeyedRelationalOperator):
         tops = self._tops(held)
         places = sort_keys(columns.columns, self._order)
         codes = keys.codes.tolist()
-        identities = None if self._row_key is None else self._identities(columns.columns)
+        identities = self._identities(columns.columns)
         known = Known(batch.size)
         changed = Changed(self._last)
-        for at in self._coming(codes, places, tops):
-            top = tops[codes[at]]
-            if codes[at] not in known.numbers:
-                known.take(codes[at], top)
-            identity = b"" if identities is None else identities[at]
-            if identities is not None and identity in top.identities:
+        for at, (code, identity) in enumerate(zip(codes, identities, strict=True)):
+            top = tops[code]
+            if code not in known.numbers:
+                known.take(code, top)
+            if identity in top.identities:
                 self._moves(changed, top, places[at], identity, at)
             else:
                 self._comes(changed, top, places[at], identity, at)
@@ -184,8 +183,7 @@ class TopRowsOperator(KeyedRelationalOperator):
         stored = [row for one in unknown for row in one.rows]
         columns = self._rows.decode([row[8:] for row in stored])
         places = sort_keys(columns, self._order) if stored else []
-        plain = self._row_key is None or not stored
-        identities = [b""] * len(stored) if plain else self._identities(columns)
+        identities = self._identities(columns) if stored else []
         begin = 0
         for one in unknown:
             mine = slice(begin, begin + len(one.rows))
@@ -195,19 +193,7 @@ class TopRowsOperator(KeyedRelationalOperator):
         return [one.note for one in held]
 
     def _identities(self, columns: Sequence[pa.Array]) -> list[bytes]:
-        return self._identity.encode([columns[at] for at in self._row_key or ()])
-
-    def _coming(self, codes: list[int], places: list[bytes], tops: list[Top]) -> Iterable[int]:
-        """The rows that are to be looked at."""
-        if self._row_key is not None:
-            return range(len(codes))
-        last = self._last
-        limits = [top.places[-1] if len(top.places) >= last else None for top in tops]
-        return [
-            at
-            for at, (code, place) in enumerate(zip(codes, places, strict=True))
-            if (limit := limits[code]) is None or place < limit
-        ]
+        return self._identity.encode([columns[at] for at in self._row_key])
 
     def _comes(self, changed: Changed, top: Top, place: bytes, identity: bytes, at: int) -> None:
         """A row comes that the key does not have."""

@@ -209,9 +209,10 @@ class LocalStore(Store):
         self._reader()
         return list(self._numbers)
 
-    def outgrown_by(self, keys: list[bytes]) -> bool:
-        """Whether a table with changes at ``keys`` is better kept in runs."""
-        entries = self.entries
+    def outgrown_by(self, keys: list[bytes], written: int) -> bool:
+        """Whether a table with changes at ``keys``, of which so many are ``written`` and the others
+        removed, is better kept in runs."""
+        entries = max(self.entries, written)
         return (
             entries >= self._runs_above
             and len(keys) * _RUNS_SHARE >= entries

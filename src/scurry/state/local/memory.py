@@ -93,7 +93,7 @@ class MemoryStore(Store):
         for at in range(bisect_left(keys, start) if start else 0, len(keys)):
             yield keys[at], found.records[keys[at]]
 
-    def outgrown_by(self, keys: list[bytes]) -> bool:
+    def outgrown_by(self, keys: list[bytes], written: int) -> bool:
         """Never: a user who chose state in memory wants it there."""
         return False
 

@@ -114,8 +114,9 @@ class Store(ABC):
         """How many bytes the records take, keys included."""
 
     @abstractmethod
-    def outgrown_by(self, keys: list[bytes]) -> bool:
-        """Whether a table with changes at ``keys`` is better kept in runs."""
+    def outgrown_by(self, keys: list[bytes], written: int) -> bool:
+        """Whether a table with changes at ``keys``, of which so many are ``written`` and the others
+        removed, is better kept in runs."""
 
     @abstractmethod
     def verify(self) -> None:

@@ -259,6 +259,13 @@ class RunTable:
             _discard(self._place, made._runs, kept)
         return changed
 
+    def in_one_run(self) -> RunTable:
+        """The table with all of its runs merged into one. This one stays as it is."""
+        if len(self._runs) < 2:
+            return self
+        runs = write_run(self._place, self._width, _merged(self._runs), self._by)
+        return RunTable(self._place, runs, self.live, by=self._by)
+
     def _emptied(self, keys: list[bytes], records: Sequence[bytes | None]) -> KeyRows:
         """The keys that exist below the prefixes that are to be removed among ``keys``."""
         prefixes = []

@@ -17,7 +17,7 @@ import pyarrow as pa
 from scurry.common.column_keys import hash_column, hash_tuples
 from scurry.common.keys import mix_all, stable_hash
 from scurry.runtime.batch import Longs
-from scurry.runtime.columnar.equal_rows import Hashes, equal_ids, numbers_of
+from scurry.runtime.columnar.equal_rows import Hashes, distinct, equal_ids, numbers_of
 from scurry.runtime.columnar.row_table import RowTable
 from scurry.runtime.relational.aggregates.segments import Mask, Segments
 
@@ -88,7 +88,7 @@ class SeenValues:
     def _known(self, hashes: Hashes, columns: Sequence[pa.Array]) -> Mask:
         """Which rows are in the table."""
         known = np.zeros(len(hashes), dtype=bool)
-        found = self._table.find(np.unique(hashes))
+        found = self._table.find(distinct(hashes))
         if not len(found.hashes):
             return known
         there = np.sort(found.hashes)

@@ -123,8 +123,7 @@ class SessionColumns(CodedKeys, SliceIndex):
         """Take out the sessions where ``gone`` is true, put others in."""
         kept = self.open.take(~gone) if gone.any() else self.open
         whole = Sessions.of_all([kept, *new])
-        order = np.argsort(whole.codes, kind="stable")
-        self.open = whole.take(order)
+        self.open = whole.take(np.lexsort((whole.starts, whole.codes)))
 
     def end(self, watermark: int) -> None:
         """Forget sessions that no element can join any more."""

@@ -2,8 +2,10 @@
 
 The elements of a batch are sorted by key. Where those of a key come in the order of their times,
 and none of them behind the watermark, sessions can be read off the columns: a new one begins where
-the last is too far back, or has ended before the element came. Only keys with an element out of
-order are gone through one element at a time
+the last is too far back, or has ended before the element came. Where elements are out of order, but
+no session has ended before an element came that belongs to it, sessions follow from the elements in
+order of their times (:mod:`~scurry.runtime.windowing.vectorised.session_unions`). Only keys of
+which neither is true are gone through one element at a time
 (:mod:`~scurry.runtime.windowing.vectorised.session_walk`).
 """
 
@@ -17,6 +19,7 @@ from scurry.runtime.batch import MAX_WATERMARK, Batch, Longs
 from scurry.runtime.columnar.exact import Array
 from scurry.runtime.columnar.partials import Columns, combine, concat, take
 from scurry.runtime.windowing.vectorised.session_columns import SessionColumns, Sessions
+from scurry.runtime.windowing.vectorised.session_unions import Elements, Unions
 from scurry.runtime.windowing.vectorised.session_walk import Session, Walk, columns_of, values_of
 
 
@@ -34,21 +37,6 @@ class Ended(Protocol):
     ) -> None:
         """``at`` says for each session which record of ``batch`` made it fire; -1, or no ``at``,
         means that time reached its last instant."""
-
-
-class Elements:
-    """The elements of a batch, sorted by key, each key's in the order they came."""
-
-    def __init__(self, codes: Longs, stamps: Longs, watermarks: Longs, columns: Columns, gap: int):
-        self.order = np.argsort(codes, kind="stable")
-        self.codes, self.stamps = codes[self.order], stamps[self.order]
-        self.watermarks, self.columns = watermarks[self.order], take(columns, self.order)
-        self.lasts = np.minimum(self.stamps, MAX_WATERMARK - gap + 1) + (gap - 1)
-        changed = self.codes[1:] != self.codes[:-1]
-        self.first = np.concatenate(([True], changed))
-        #: which of the distinct keys each is of
-        self.group = np.cumsum(self.first) - 1
-        self.keys = self.codes[self.first]
 
 
 class SessionSteps:
@@ -79,9 +67,17 @@ class SessionSteps:
         walked = self._out_of_order(elements, has, before)
         gone = np.zeros(held.size, dtype=bool)
         new = []
-        if not walked.all():
-            gone[latest[has & ~walked]] = True
-            new.append(self._in_columns(elements, has, latest, ~walked))
+        in_columns = ~walked
+        if walked.any() and not self._lateness:
+            unions = Unions(held, elements, begins, ends, walked)
+            if unions.certain.any():
+                walked &= ~unions.certain
+                made, touched = unions.made()
+                gone[touched] = True
+                new.append(made)
+        if in_columns.any():
+            gone[latest[has & in_columns]] = True
+            new.append(self._in_columns(elements, has, latest, in_columns))
         walk = None
         if walked.any():
             walk, made = self._one_by_one(elements, begins, ends, walked)
