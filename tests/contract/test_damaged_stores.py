@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import lmdb
 import pytest
 
 from scurry.common.errors import JobError
@@ -134,6 +135,37 @@ def test_damage_during_a_micro_batch_ends_it(
     update(store, journal, "x")
     store.begin(journal)
     damage(tmp_path)
+    with pytest.raises(JobError, match=r"was changed by another program.*has to be run again"):
+        store.commit(journal, b"")
+    assert held(SlotStore(LocalStore(tmp_path), 128), journal) == dict.fromkeys(KEYS, "x")
+
+
+def write_unseen(place: Path, gone: bool) -> None:
+    """Write, in another process, to a store of which nobody sees who is reading it. Delete its
+    files meanwhile if they are to be gone."""
+    (place / "lock.mdb").unlink()
+    with lmdb.open(str(place)) as environment:
+        if gone:
+            shutil.rmtree(place)
+        for _ in range(5):
+            with environment.begin(write=True) as transaction:
+                for number in range(500):
+                    transaction.put(b"%d" % number, os.urandom(50))
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_lock_file_that_was_replaced_ends_the_micro_batch(tmp_path: Path, gone: bool) -> None:
+    """Pages that are being read may have been written over: it is not enough that transactions
+    have been committed since."""
+    journal = MemoryJournal()
+    store = SlotStore(LocalStore(tmp_path), 128)
+    update(store, journal, "x")
+    store.begin(journal)
+    context = multiprocessing.get_context("spawn")
+    process = context.Process(target=write_unseen, args=(data_file(tmp_path).parent, gone))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
     with pytest.raises(JobError, match=r"was changed by another program.*has to be run again"):
         store.commit(journal, b"")
     assert held(SlotStore(LocalStore(tmp_path), 128), journal) == dict.fromkeys(KEYS, "x")

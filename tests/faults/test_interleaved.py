@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.faults import job, moving_job
+from tests.faults import job, moving_job, timed_job
 from tests.faults.driver import read_files
 from tests.faults.interleaved import World
 from tests.faults.soak import differences
@@ -54,8 +54,17 @@ def moving_partitions(root: Path, seed: int) -> None:
     compare(root, *moving_job.expected(epoch.positions["parts"]))
 
 
+def event_time(root: Path, seed: int) -> None:
+    """Where event time stands, and what timers see of the records of their key."""
+    epoch = made(root, timed_job.build, seed).run()
+    compare(root, *timed_job.expected(epoch.positions["parts"]))
+
+
+RUNS = [keys_and_timers, moving_partitions, event_time]
+
+
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("run", [keys_and_timers, moving_partitions])
+@pytest.mark.parametrize("run", RUNS)
 def test_any_order_and_any_end_of_attempts_gives_the_same(
     tmp_path: Path, run: Any, seed: int
 ) -> None:
@@ -64,7 +73,7 @@ def test_any_order_and_any_end_of_attempts_gives_the_same(
 
 if __name__ == "__main__":
     for number in range(int(sys.argv[1])):
-        for each in (keys_and_timers, moving_partitions):
+        for each in RUNS:
             with tempfile.TemporaryDirectory(prefix="scurry-interleaved-") as place:
                 each(Path(place) / "job", number)
         print(number, "ok", flush=True)

@@ -224,7 +224,7 @@ class LiveTask:
     def _await_addresses(self) -> list[Address]:
         self._control.flush()
         while True:
-            select.select([self._control], [], [])
+            _await([self._control])
             for message in self._control.receive():
                 if message[0] == MEET:
                     self._journals = msgspec.convert(message[2], dict[str, StoredHead])
@@ -236,7 +236,7 @@ class LiveTask:
 
     def _let_in(self, door: Door) -> None:
         numbers = [*(each.fileno() for each in door.sockets), self._control.fileno()]
-        ready, _, _ = select.select(numbers, [], [])
+        ready = _await(numbers)
         if self._control.fileno() in ready:
             self._control.receive()
             if self._control.closed:
@@ -352,3 +352,12 @@ class LiveTask:
         while any(link.backlog for link in links) and time.monotonic() < deadline:
             self._flush_all()
             time.sleep(0.001)
+
+
+def _await(readers: Iterable[int | Link]) -> set[int]:
+    """Wait until some of ``readers`` can be read; their numbers. Not by select, which knows only
+    the first thousand descriptors of a process."""
+    poll = select.poll()
+    for reader in readers:
+        poll.register(reader, select.POLLIN)
+    return {number for number, _ in poll.poll()}

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from scurry.common.any_paths import is_url
 from scurry.common.configuration import Configuration
+from scurry.common.descriptors import raise_descriptor_limit
 from scurry.common.errors import ConfigurationError
 from scurry.common.object_store import StoreSettings
 from scurry.common.options import checkpoints, execution, state
@@ -35,6 +36,7 @@ def launch(
     on_progress: Callable[[Progress], None] | None = None,
 ) -> SparkJob:
     """Start ``job``; returns at once."""
+    raise_descriptor_limit()
     settings = configuration.to_dict()
     for_spark = {key: value for key, value in settings.items() if key.startswith("spark.")}
     live = job.spec.engine == execution.LIVE

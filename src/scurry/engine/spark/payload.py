@@ -12,6 +12,7 @@ import sys
 
 from scurry.checkpoint.layout import Home
 from scurry.common.any_paths import ObjectPath
+from scurry.common.descriptors import raise_descriptor_limit
 from scurry.engine.spark.dependencies import NOTHING, Dependencies
 from scurry.engine.spark.presence import Seat
 from scurry.engine.spark.script_classes import load_with_classes
@@ -60,6 +61,7 @@ class JobPayload:
 
     def prepare(self) -> None:
         """Make this process ready for a task of the job. Called before each: jobs share workers."""
+        raise_descriptor_limit()
         self.dependencies.prepare()
         self.logs.apply()
 

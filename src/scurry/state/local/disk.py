@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import uuid
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import cast
@@ -28,6 +27,7 @@ from scurry.common.errors import JobError
 from scurry.common.options import state as options
 from scurry.state.journal import Group, stored_key, stored_keys
 from scurry.state.local.generations import Generations, look
+from scurry.state.local.secluded import Secluded, drop_secluded
 from scurry.state.local.store import Commit, Size, Store
 from scurry.state.local.tally import Tally
 
@@ -43,8 +43,6 @@ _SOME = 1 << 16
 #: one, that a micro-batch has to change for it.
 RUNS_ABOVE = options.RUNS_ABOVE.default
 _RUNS_SHARE = 50
-#: What the names of directories begin with that one process has for itself.
-_SECLUDED = "apart-"
 #: A table with longer keys than this is kept here.
 _WIDEST = 96
 
@@ -63,37 +61,41 @@ class LocalStore(Store):
         self._read: lmdb.Transaction | None = None
         self._env: lmdb.Environment | None = None
         self._generations = Generations(path)
+        self._secluded: Secluded | None = None
 
     def seclude(self) -> None:
         """Have files that no other process ever looks for."""
         self._release()
-        self._generations = Generations(self.path / f"{_SECLUDED}{uuid.uuid4().hex[:12]}")
+        self._secluded = Secluded(self.path)
+        self._generations = Generations(self._secluded.path)
 
     def check(self) -> None:
         """Start a micro-batch: have a store open whose files are as the last one left them, an
         empty one if there is none."""
         if self._env is None:
-            self._drop_secluded()
+            drop_secluded(self.path)
         place = self._generations.trusted()
         if place is None:
             self.reset()
         elif self._env is None or place != self._place:
             self._switch(place)
 
-    def _drop_secluded(self) -> None:
-        """Delete what processes have left that had files of their own."""
-        for place in self.path.glob(f"{_SECLUDED}*"):
-            if place != self._generations.root:
-                shutil.rmtree(place, ignore_errors=True)
-
     def verify(self) -> None:
         """Make sure that what was read since :meth:`begin` was not damaged meanwhile."""
         seen, transaction = self._seen
         now = look(self._place)
-        # another attempt of the task has committed some transactions; damage may be in their number
-        others = 0 < self._last_transaction - transaction < _SOME
-        # files that were deleted can no longer be reached by anybody else
-        if now is not None and now != seen and not others:
+        later = self._last_transaction - transaction
+        if now is None or seen is None:
+            # files that were deleted can no longer be reached by anybody who has not written yet
+            good = later == 0
+        elif (now[0], now[3]) != (seen[0], seen[3]):
+            # whoever comes by another lock file does not know who is reading, and writes over it
+            good = False
+        else:
+            # another attempt of the task has committed some transactions; damage may be in their
+            # number
+            good = now == seen or 0 < later < _SOME
+        if not good:
             raise JobError(
                 f"The local state in {self.path} was changed by another program while a "
                 "micro-batch was reading it. The micro-batch has to be run again, on state "
@@ -303,6 +305,8 @@ class LocalStore(Store):
     def close(self, erase: bool = False) -> None:
         """Release the store, and with ``erase`` delete its files."""
         self._release()
+        if self._secluded is not None:
+            self._secluded.close()
         if erase:
             shutil.rmtree(self.path, ignore_errors=True)
 

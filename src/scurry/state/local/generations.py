@@ -22,6 +22,8 @@ from pathlib import Path
 
 import msgspec
 
+from scurry.state.local.secluded import is_secluded
+
 _SEAL = "seal"
 _SEAL_BYTES = 256
 _MOST_FAILURES = 3
@@ -73,7 +75,8 @@ class Generations:
 
     def seal(self, place: Path) -> None:
         """A micro-batch has ended well with the generation at ``place``: believe it from now on,
-        and delete all others. Does nothing if another process has deleted it meanwhile."""
+        and delete all others but those that are secluded. Does nothing if another process has
+        deleted it meanwhile."""
         seen = look(place)
         if seen is None:
             return
@@ -81,7 +84,7 @@ class Generations:
         self._write(Seal(place.name, seen, _boot()))
         if others:
             for other in self.root.iterdir():
-                if other.is_dir() and other != place:
+                if other.is_dir() and other != place and not is_secluded(other):
                     shutil.rmtree(other, ignore_errors=True)
 
     def break_seal(self) -> None:
