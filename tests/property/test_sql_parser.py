@@ -30,7 +30,7 @@ def parsed(text: str) -> Statement | None:
     assert 0 <= error.span.start <= error.span.end <= len(text)
     assert min(error.line, error.column) >= 1
     # a blank text has no place to point to
-    assert re.search(r"^ *\^+$", str(error), re.MULTILINE) or not text.strip()
+    assert re.search(r"^\s*\^+$", str(error), re.MULTILINE) or not text.strip()
     return None
 
 
