@@ -74,7 +74,7 @@ class BroadcastConnectedStream:
             )
         return self.non_broadcast_stream._then(
             nodes.KeyedBroadcastProcess if keyed else nodes.BroadcastProcess,
-            "KEYED BROADCAST PROCESS" if keyed else "BROADCAST PROCESS",
+            "Keyed-Co-Process-Broadcast" if keyed else "Co-Process-Broadcast",
             output_type,
             common_type(yield_type_of, func.process_element, func.process_broadcast_element),
             [self.broadcast_stream.input_stream],

@@ -67,7 +67,7 @@ class ConnectedStreams:
                 "have no keys: call key_by(selector1, selector2) before process(...)."
             )
         inferred = common_type(yield_type_of, func.process_element1, func.process_element2)
-        name = "KEYED CO-PROCESS" if self._keyed() else "CO-PROCESS"
+        name = "Keyed Co-Process" if self._keyed() else "Co-Process"
         return self._then(name, func, output_type, inferred)
 
     def _check(self, operation: str, func: Any, *kinds: type) -> None:

@@ -191,7 +191,7 @@ class KeyedRuntimeContext(RuntimeContext):
         return list_state(table, self._scope, expiry)
 
     def _map(self, descriptor: StateDescriptor) -> TableMapState:
-        entries = descriptor.type_info
+        entries = descriptor.value_type
         if isinstance(descriptor, MapStateDescriptor):
             entries = descriptor.key_type_info
         bulk = self._announced

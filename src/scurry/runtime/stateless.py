@@ -140,9 +140,9 @@ class KeyGuardOperator(Operator):
 
 
 def iterate(result: Any, what: str | Callable[..., Any]) -> Iterable[Any]:
-    """``result`` if it can be iterated; says what a function must return if it cannot. ``what`` is
-    the function that returned it, or its name."""
-    if isinstance(result, Iterable) and not isinstance(result, (str, bytes)):
+    """``result`` if it can be iterated, as a text can, by its characters; says what a function must
+    return if it cannot. ``what`` is the function that returned it, or its name."""
+    if isinstance(result, Iterable):
         return result
     name = what if isinstance(what, str) else what.__name__
     raise TypeMismatchError(

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, Self, TypeVar
 
+from scurry.common.collection_types import ListTypeInfo, MapTypeInfo
 from scurry.common.errors import ProgramError
 from scurry.common.scalar_types import PickledBytesTypeInfo
 from scurry.common.type_inference import infer_type
@@ -29,10 +30,16 @@ class StateDescriptor:
                 "the state in checkpoints, so keep it the same from version to version."
             )
         self.name = name
-        self.type_info = _type(name, type_info)
+        #: The type of a value, of an element, or of a map's values; None if none was given.
+        self.value_type = _type(name, type_info)
         self.ttl_config: StateTtlConfig | None = None
         self.migration: Callable[[Any], Any] | None = None
         self.queryable_name: str | None = None
+
+    @property
+    def type_info(self) -> TypeInformation:
+        """The type of what the state holds for a key."""
+        return _declared(self.value_type)
 
     def get_name(self) -> str:
         """The state's name, unique within its operator."""
@@ -106,6 +113,10 @@ def _type(name: str, given: Any) -> TypeInformation | None:
     return found
 
 
+def _declared(found: TypeInformation | None) -> TypeInformation:
+    return PickledBytesTypeInfo() if found is None else found
+
+
 class ValueStateDescriptor(StateDescriptor):
     """Describes a state of one value per key."""
 
@@ -119,6 +130,10 @@ class ListStateDescriptor(StateDescriptor):
     def __init__(self, name: str, elem_type_info: TypeInformation | Any = None) -> None:
         super().__init__(name, elem_type_info)
 
+    @property
+    def type_info(self) -> TypeInformation:
+        return ListTypeInfo(_declared(self.value_type))
+
 
 class MapStateDescriptor(StateDescriptor):
     """Describes a state of a map per key; entries are read and written one by one."""
@@ -131,6 +146,10 @@ class MapStateDescriptor(StateDescriptor):
     ) -> None:
         super().__init__(name, value_type_info)
         self.key_type_info = _type(name, key_type_info)
+
+    @property
+    def type_info(self) -> TypeInformation:
+        return MapTypeInfo(_declared(self.key_type_info), _declared(self.value_type))
 
 
 class SetStateDescriptor(StateDescriptor):

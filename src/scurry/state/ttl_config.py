@@ -88,6 +88,13 @@ class StateTtlConfig:
         """How expired entries are cleaned up."""
         return self._cleanup_strategies
 
+    def __str__(self) -> str:
+        return (
+            f"StateTtlConfig<update_type={self._update_type}, "
+            f"state_visibility={self._state_visibility},"
+            f"ttl_time_characteristic ={self._ttl_time_characteristic},ttl={self._ttl}>"
+        )
+
     def __repr__(self) -> str:
         return (
             f"StateTtlConfig({self._ttl!r}, {self._update_type.name}, "

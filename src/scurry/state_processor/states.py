@@ -42,7 +42,7 @@ def _of_row(
     uid: str, descriptor: StateDescriptor, handle: State, row: dict[str, Any]
 ) -> Iterator[_Dated]:
     """What a row of a table has, with the times of writing, if there are any."""
-    info = descriptor.type_info
+    info = descriptor.value_type
     if isinstance(handle, MapState):
         keys = descriptor.key_type_info if isinstance(descriptor, MapStateDescriptor) else None
         for entry in _column(uid, descriptor, row, "entries"):

@@ -19,7 +19,7 @@ __all__ = ["expanded", "names_in", "select_item"]
 def select_item(expression: Expression) -> ast.SelectItem:
     """The expression in a select list."""
     if len(expression.names) > 1:
-        raise ProgramError(f"{expression} is one column, and is given several names.")
+        raise ProgramError(f"{expression!r} is one column, and is given several names.")
     if not expression.names:
         return ast.SelectItem(expression.node, span=here())
     alias = ast.Identifier(expression.names[0], span=here())
@@ -104,8 +104,8 @@ def _flattened(
         return
     if len(names) != len(data_type):
         raise ProgramError(
-            f"{expression} gives {len(data_type)} columns, {data_type.field_names()}, and is given "
-            f"{len(names)} names."
+            f"{expression!r} gives {len(data_type)} columns, {data_type.field_names()}, and is "
+            f"given {len(names)} names."
         )
     for field, name in zip(data_type.field_names(), names, strict=True):
         yield Expression(inner).get(field).alias(name)

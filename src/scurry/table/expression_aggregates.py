@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scurry.table.expression_core import ExpressionCore
+from scurry.table.expression_core import ExpressionCore, given
 
 if TYPE_CHECKING:
     from scurry.table.expression import Expression
@@ -90,4 +90,5 @@ class AggregateMethods(ExpressionCore):
 
     def list_agg(self, separator: Any = None) -> Expression:
         """The texts as one, with a separator between them."""
-        return self._call("LISTAGG", separator)
+        shown = "," if separator is None else separator
+        return self._made(self._call("LISTAGG", *given(separator)).node, "listAgg", self, shown)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scurry.table.expression_core import ExpressionCore
+from scurry.table.expression_core import ExpressionCore, given
 
 if TYPE_CHECKING:
     from scurry.table.expression import Expression
@@ -53,11 +53,11 @@ class CollectionMethods(ExpressionCore):
 
     def array_slice(self, start_offset: Any, end_offset: Any = None) -> Expression:
         """A part, both ends counted from 1 and included."""
-        return self._call("ARRAY_SLICE", start_offset, end_offset)
+        return self._call("ARRAY_SLICE", start_offset, *given(end_offset))
 
     def array_sort(self, ascending_order: Any = None, null_first: Any = None) -> Expression:
         """In order."""
-        return self._call("ARRAY_SORT", ascending_order, null_first)
+        return self._call("ARRAY_SORT", *given(ascending_order, null_first))
 
     def array_union(self, array: Any) -> Expression:
         """The elements of either array, each once."""
@@ -77,7 +77,7 @@ class CollectionMethods(ExpressionCore):
 
     def array_join(self, delimiter: Any, null_replacement: Any = None) -> Expression:
         """The elements as one text."""
-        return self._call("ARRAY_JOIN", delimiter, null_replacement)
+        return self._call("ARRAY_JOIN", delimiter, *given(null_replacement))
 
     def array_except(self, array: Any) -> Expression:
         """The elements that the other array has not."""

@@ -15,6 +15,13 @@ from scurry.common.errors import ProgramError
 from scurry.common.spans import SourceText, Span
 from scurry.datastream.transformation import caller
 from scurry.sql import ast
+from scurry.sql.unparse import unparse
+from scurry.table.expression_summaries import (
+    Called,
+    Printed,
+    function_called,
+    summary_of_node,
+)
 
 if TYPE_CHECKING:
     from scurry.table.expression import Expression
@@ -56,10 +63,23 @@ class ExpressionCore:
         node: ast.Expression,
         names: tuple[str, ...] = (),
         descending: bool | None = None,
+        summary: Called | Printed | None = None,
     ) -> None:
         self._node = node
         self._names = names
         self._descending = descending
+        self._summary = summary
+
+    def __str__(self) -> str:
+        return summary_of_node(self._node) if self._summary is None else str(self._summary)
+
+    def __repr__(self) -> str:
+        text = unparse(self._node)
+        if self._names:
+            text += f" AS {', '.join(self._names)}"
+        if self._descending is not None:
+            text += " DESC" if self._descending else " ASC"
+        return text
 
     @property
     def node(self) -> ast.Expression:
@@ -76,18 +96,19 @@ class ExpressionCore:
         """The order given with ``asc`` or ``desc``, None if none was."""
         return self._descending
 
-    def _make(self, node: ast.Expression) -> Expression:
+    def _make(self, node: ast.Expression, summary: Called | Printed | None = None) -> Expression:
         from scurry.table.expression import Expression
 
-        return Expression(node)
+        return Expression(node, summary=summary)
+
+    def _made(self, node: ast.Expression, name: str, *arguments: Any) -> Expression:
+        """An expression whose summary is the call of ``name`` with the arguments."""
+        return self._make(node, Called(name, arguments))
 
     def _function(self, name: str, *arguments: Any) -> Expression:
-        """A call of a built-in function; trailing arguments that are None were left out."""
-        given = list(arguments)
-        while given and given[-1] is None:
-            given.pop()
-        nodes = tuple(to_node(argument) for argument in given)
-        return self._make(ast.FunctionCall(name_of(name), nodes, span=here()))
+        """A call of a built-in function; an argument that is None is NULL."""
+        call = ast.FunctionCall(name_of(name), tuple(map(to_node, arguments)), span=here())
+        return self._make(call, function_called(name, arguments))
 
     def _call(self, name: str, *arguments: Any) -> Expression:
         """A call of a built-in function whose first argument this is."""
@@ -97,24 +118,32 @@ class ExpressionCore:
         what = ast.StringLiteral(" ", span=here()) if character is None else to_node(character)
         side = ast.Word(where, span=here())
         call = ast.FunctionCall(name_of("TRIM"), (side, self._node, what), span=here())
-        return self._make(call)
+        start, end = where != "TRAILING", where != "LEADING"
+        return self._made(call, "trim", start, end, " " if character is None else character, self)
 
     def _distinct(self) -> Expression:
         if not isinstance(self._node, ast.FunctionCall):
             raise ProgramError(
                 f"distinct belongs behind an aggregate, as in col('a').count.distinct, and not "
-                f"behind {self}."
+                f"behind {self!r}."
             )
-        return self._make(replace(self._node, quantifier="DISTINCT"))
+        return self._made(replace(self._node, quantifier="DISTINCT"), "distinct", self)
 
     def __iter__(self) -> Iterator[Any]:
-        raise TypeError(f"{self} is an expression, which has no elements to go through.")
+        raise TypeError(f"{self!r} is an expression, which has no elements to go through.")
 
     def __bool__(self) -> bool:
         raise TypeError(
-            f"{self} has no truth value while a query is built: write & for and, | for or, ~ for "
+            f"{self!r} has no truth value while a query is built: write & for and, | for or, ~ for "
             "not, and put comparisons in parentheses."
         )
+
+
+def given(*optional: Any) -> tuple[Any, ...]:
+    """The optional arguments up to the last one that the caller gave."""
+    while optional and optional[-1] is None:
+        optional = optional[:-1]
+    return optional
 
 
 def to_node(value: Any) -> ast.Expression:
@@ -124,7 +153,7 @@ def to_node(value: Any) -> ast.Expression:
     if isinstance(value, ExpressionCore):
         if value.names:
             raise ProgramError(
-                f"{value} has an alias, which belongs at the outside of an expression only."
+                f"{value!r} has an alias, which belongs at the outside of an expression only."
             )
         return value.node
     if isinstance(value, Table):

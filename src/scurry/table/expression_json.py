@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scurry.common.data_types import DataType
 from scurry.sql import ast
 from scurry.table.expression_core import ExpressionCore, here, to_node
+from scurry.table.expression_summaries import Printed
 
 if TYPE_CHECKING:
     from scurry.table.expression import Expression
@@ -79,12 +80,15 @@ class JsonMethods(ExpressionCore):
     def is_json(self, json_type: JsonType | None = None) -> Expression:
         """Whether the text is JSON, and of that kind."""
         what = "JSON" if json_type is None else f"JSON {json_type.name}"
-        return self._make(ast.Is(self._node, what, span=here()))
+        given = () if json_type is None else (json_type,)
+        return self._made(ast.Is(self._node, what, span=here()), "IS_JSON", self, *given)
 
     def json_exists(self, path: str, on_error: JsonExistsOnError | None = None) -> Expression:
         """Whether the path finds something."""
         behavior = None if on_error is None else ast.JsonBehavior(on_error.name, span=here())
-        return self._make(ast.JsonExists(self._node, to_node(path), behavior, span=here()))
+        node = ast.JsonExists(self._node, to_node(path), behavior, span=here())
+        given = (path,) if on_error is None else (path, on_error)
+        return self._made(node, "JSON_EXISTS", self, *given)
 
     def json_value(
         self,
@@ -104,8 +108,10 @@ class JsonMethods(ExpressionCore):
             _behavior(on_error, default_on_error),
             span=here(),
         )
-        made = self._make(value)
-        return made if returning_type is None else made.cast(returning_type)
+        node = value if returning_type is None else self._make(value).cast(returning_type).node
+        shown = Printed("STRING") if returning_type is None else returning_type
+        empty, error = (on_empty, default_on_empty), (on_error, default_on_error)
+        return self._made(node, "JSON_VALUE", self, path, shown, *empty, *error)
 
     def json_query(
         self,
@@ -124,7 +130,8 @@ class JsonMethods(ExpressionCore):
             ast.JsonBehavior(on_error.name.replace("_", " "), span=here()),
             span=here(),
         )
-        return self._make(query)
+        given = (path, Printed("STRING"), wrapping_behavior, on_empty, on_error)
+        return self._made(query, "JSON_QUERY", self, *given)
 
     def json_quote(self) -> Expression:
         """The text as a JSON string."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scurry.table.expression_core import ExpressionCore
+from scurry.table.expression_core import ExpressionCore, given
 
 if TYPE_CHECKING:
     from scurry.table.expression import Expression
@@ -35,7 +35,9 @@ class MathMethods(ExpressionCore):
 
     def log(self, base: Any = None) -> Expression:
         """The natural logarithm, or that to ``base``."""
-        return self._call("LN") if base is None else self._function("LOG", base, self)
+        if base is None:
+            return self._made(self.ln.node, "log", self)
+        return self._function("LOG", base, self)
 
     @property
     def cosh(self) -> Expression:
@@ -116,7 +118,7 @@ class MathMethods(ExpressionCore):
         """Rounded to so many digits behind the point."""
         return self._call("ROUND", places)
 
-    def truncate(self, n: Any = None) -> Expression:
+    def truncate(self, n: Any = 0) -> Expression:
         """Cut off behind so many digits behind the point."""
         return self._call("TRUNCATE", n)
 
@@ -137,4 +139,4 @@ class MathMethods(ExpressionCore):
 
     def percentile(self, percentage: Any, frequency: Any = None) -> Expression:
         """The value below which that part of the values lies."""
-        return self._call("PERCENTILE", percentage, frequency)
+        return self._call("PERCENTILE", percentage, *given(frequency))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scurry.table.expression_core import ExpressionCore
+from scurry.table.expression_core import ExpressionCore, given
 
 if TYPE_CHECKING:
     from scurry.table.expression import Expression
@@ -27,11 +27,11 @@ class TextMethods(ExpressionCore):
 
     def substring(self, begin_index: Any, length: Any = None) -> Expression:
         """The text from a position on, counted from 1, of so many characters."""
-        return self._call("SUBSTRING", begin_index, length)
+        return self._call("SUBSTRING", begin_index, *given(length))
 
     def substr(self, begin_index: Any, length: Any = None) -> Expression:
         """The text from a position on, counted from 1, of so many characters."""
-        return self._call("SUBSTR", begin_index, length)
+        return self._call("SUBSTR", begin_index, *given(length))
 
     def trim_leading(self, character: Any = None) -> Expression:
         """Without spaces, or without ``character``, at the start."""
@@ -87,7 +87,7 @@ class TextMethods(ExpressionCore):
 
     def overlay(self, new_string: Any, starting: Any, length: Any = None) -> Expression:
         """With a part, from a position on, replaced by another text."""
-        return self._call("OVERLAY", new_string, starting, length)
+        return self._call("OVERLAY", new_string, starting, *given(length))
 
     def regexp(self, regex: Any) -> Expression:
         """Whether the regular expression is found."""
@@ -103,11 +103,11 @@ class TextMethods(ExpressionCore):
 
     def regexp_extract(self, regex: Any, extract_index: Any = None) -> Expression:
         """What the regular expression, or a group of it, finds."""
-        return self._call("REGEXP_EXTRACT", regex, extract_index)
+        return self._call("REGEXP_EXTRACT", regex, *given(extract_index))
 
     def regexp_extract_all(self, regex: Any, extract_index: Any = None) -> Expression:
         """All that the regular expression, or a group of it, finds."""
-        return self._call("REGEXP_EXTRACT_ALL", regex, extract_index)
+        return self._call("REGEXP_EXTRACT_ALL", regex, *given(extract_index))
 
     def regexp_instr(self, regex: Any) -> Expression:
         """Where the regular expression is first found, counted from 1."""
@@ -159,7 +159,7 @@ class TextMethods(ExpressionCore):
 
     def locate(self, s: Any, pos: Any = None) -> Expression:
         """Where this text is in another, from a position on."""
-        return self._call("LOCATE", s, pos)
+        return self._call("LOCATE", s, *given(pos))
 
     def url_decode(self) -> Expression:
         """A part of a URL as text."""
@@ -179,7 +179,7 @@ class TextMethods(ExpressionCore):
 
     def parse_url(self, part_to_extract: Any, key: Any = None) -> Expression:
         """A part of a URL: HOST, PATH, QUERY, ..."""
-        return self._call("PARSE_URL", part_to_extract, key)
+        return self._call("PARSE_URL", part_to_extract, *given(key))
 
     def printf(self, *obj: Any) -> Expression:
         """This format filled in with values."""
@@ -187,15 +187,15 @@ class TextMethods(ExpressionCore):
 
     def ltrim(self, trim_str: Any = None) -> Expression:
         """Without spaces, or those characters, at the start."""
-        return self._call("LTRIM", trim_str)
+        return self._call("LTRIM", *given(trim_str))
 
     def rtrim(self, trim_str: Any = None) -> Expression:
         """Without spaces, or those characters, at the end."""
-        return self._call("RTRIM", trim_str)
+        return self._call("RTRIM", *given(trim_str))
 
     def btrim(self, trim_str: Any = None) -> Expression:
         """Without spaces, or those characters, at both ends."""
-        return self._call("BTRIM", trim_str)
+        return self._call("BTRIM", *given(trim_str))
 
     def repeat(self, n: Any) -> Expression:
         """The text so many times."""
@@ -212,7 +212,7 @@ class TextMethods(ExpressionCore):
 
     def str_to_map(self, list_delimiter: Any = None, key_value_delimiter: Any = None) -> Expression:
         """The map that a text such as ``a=1,b=2`` means."""
-        return self._call("STR_TO_MAP", list_delimiter, key_value_delimiter)
+        return self._call("STR_TO_MAP", *given(list_delimiter, key_value_delimiter))
 
     def elt(self, expr: Any, *exprs: Any) -> Expression:
         """That of the arguments whose number this is, counted from 1."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from scurry.common.errors import ProgramError
 from scurry.sql import ast
 from scurry.table.expression_core import ExpressionCore, here, name_of
+from scurry.table.expression_summaries import Printed
 
 if TYPE_CHECKING:
     from scurry.table.expression import Expression
@@ -20,6 +21,17 @@ WINDOW_PROPERTIES = {
     "end": "$WINDOW_END",
     "rowtime": "$WINDOW_ROWTIME",
     "proctime": "$WINDOW_PROCTIME",
+}
+
+#: How many months or milliseconds, which Flink counts intervals in, a unit has.
+_SIZES = {
+    "YEAR": 12,
+    "MONTH": 1,
+    "DAY": 86_400_000,
+    "HOUR": 3_600_000,
+    "MINUTE": 60_000,
+    "SECOND": 1000,
+    "MILLISECOND": 1,
 }
 
 
@@ -78,12 +90,15 @@ class TimeMethods(ExpressionCore):
 
     def _cast_to(self, name: str, *parameters: int) -> Expression:
         target = ast.NamedType(name=name, parameters=parameters, span=here())
-        return self._make(ast.Cast(self._node, target, span=here()))
+        shown = f"{name}({parameters[0]})" if parameters else name
+        node = ast.Cast(self._node, target, span=here())
+        return self._made(node, "cast", self, Printed(shown))
 
     def extract(self, time_interval_unit: TimeIntervalUnit) -> Expression:
         """A part of a time, as a number."""
         unit = _unit("extract", time_interval_unit)
-        return self._make(ast.FunctionCall(name_of("EXTRACT"), (unit, self._node), span=here()))
+        call = ast.FunctionCall(name_of("EXTRACT"), (unit, self._node), span=here())
+        return self._made(call, "extract", time_interval_unit, self)
 
     def floor(self, time_interval_unit: TimeIntervalUnit | None = None) -> Expression:
         """Rounded down to a whole number, or a time to a whole unit."""
@@ -95,9 +110,10 @@ class TimeMethods(ExpressionCore):
 
     def _rounded(self, function: str, unit: TimeIntervalUnit | None) -> Expression:
         if unit is None:
-            return self._call(function)
+            return self._made(self._call(function).node, function.lower(), self)
         arguments = (self._node, _unit(function.lower(), unit))
-        return self._make(ast.FunctionCall(name_of(function), arguments, span=here()))
+        call = ast.FunctionCall(name_of(function), arguments, span=here())
+        return self._made(call, function.lower(), self, unit)
 
     @property
     def rowtime(self) -> Expression:
@@ -123,9 +139,11 @@ class TimeMethods(ExpressionCore):
         """So many units; a number that the program knows becomes a literal."""
         node = self._node
         if isinstance(node, ast.Constant) and type(node.value) is int:
-            return self._make(_interval_of(node.value * times, unit))
+            number = node.value * times
+            return self._make(_interval_of(number, unit), Printed(str(number * _SIZES[unit])))
         one = _interval_of(times, unit)
-        return self._make(ast.Binary("*", node, one, span=here()))
+        product = ast.Binary("*", node, one, span=here())
+        return self._made(product, "times", self, times * _SIZES[unit])
 
     @property
     def year(self) -> Expression:

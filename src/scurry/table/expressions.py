@@ -15,7 +15,8 @@ from scurry.functions.udfs import UserDefinedFunctionWrapper
 from scurry.sql import ast
 from scurry.sql.parser import parse_expression
 from scurry.table.expression import Expression, JsonOnNull, TimePointUnit
-from scurry.table.expression_core import here, name_of, to_node
+from scurry.table.expression_core import given, here, name_of, to_node
+from scurry.table.expression_summaries import OPERATORS, Called, Printed, function_called
 
 __all__ = [
     "CURRENT_RANGE",
@@ -87,12 +88,14 @@ CURRENT_RANGE = Expression(ast.Word("CURRENT_RANGE"))
 
 
 def _call(name: str, *arguments: Any) -> Expression:
-    """A call; trailing arguments that are None were left out."""
-    given = list(arguments)
-    while given and given[-1] is None:
-        given.pop()
-    nodes = tuple(map(to_node, given))
-    return Expression(ast.FunctionCall(name_of(name), nodes, span=here()))
+    """A call of a built-in function; an argument that is None is NULL."""
+    call = ast.FunctionCall(name_of(name), tuple(map(to_node, arguments)), span=here())
+    return Expression(call, summary=function_called(name, arguments))
+
+
+def _made(node: ast.Expression, name: str, *arguments: Any) -> Expression:
+    """An expression whose summary is the call of ``name`` with the arguments."""
+    return Expression(node, summary=Called(name, arguments))
 
 
 def col(name: str) -> Expression:
@@ -115,24 +118,28 @@ def lit(v: Any, data_type: DataType | None = None) -> Expression:
 
 def range_(start: str | int, end: str | int) -> Expression:
     """The columns from one to another, by name or by position from 1 on; in ``with_columns``."""
-    return _call("$RANGE", start, end)
+    shown = [Printed(str(one)) for one in (start, end)]
+    return _made(_call("$RANGE", start, end).node, "rangeTo", *shown)
 
 
 def and_(predicate0: Any, predicate1: Any, *predicates: Any) -> Expression:
     """Whether all are true."""
-    operands = tuple(map(to_node, (predicate0, predicate1, *predicates)))
-    return Expression(ast.Logical("AND", operands, span=here()))
+    return _logical("AND", predicate0, predicate1, *predicates)
 
 
 def or_(predicate0: Any, predicate1: Any, *predicates: Any) -> Expression:
     """Whether one is true."""
-    operands = tuple(map(to_node, (predicate0, predicate1, *predicates)))
-    return Expression(ast.Logical("OR", operands, span=here()))
+    return _logical("OR", predicate0, predicate1, *predicates)
+
+
+def _logical(operator: str, *predicates: Any) -> Expression:
+    node = ast.Logical(operator, tuple(map(to_node, predicates)), span=here())
+    return _made(node, OPERATORS[operator], *predicates)
 
 
 def not_(expression: Any) -> Expression:
     """Whether it is false; NULL stays NULL."""
-    return Expression(ast.Unary("NOT", to_node(expression), span=here()))
+    return _made(ast.Unary("NOT", to_node(expression), span=here()), "not", expression)
 
 
 def current_database() -> Expression:
@@ -172,12 +179,12 @@ def local_timestamp() -> Expression:
 
 def to_date(date_str: Any, format: Any = None) -> Expression:
     """The date that a text means."""
-    return _call("TO_DATE", date_str, format)
+    return _call("TO_DATE", date_str, *given(format))
 
 
 def to_timestamp(timestamp_str: Any, format: Any = None) -> Expression:
     """The timestamp that a text means."""
-    return _call("TO_TIMESTAMP", timestamp_str, format)
+    return _call("TO_TIMESTAMP", timestamp_str, *given(format))
 
 
 def to_timestamp_ltz(*args: Any) -> Expression:
@@ -205,7 +212,8 @@ def timestamp_diff(
         raise ProgramError(f"timestamp_diff takes a TimePointUnit, got {time_point_unit!r}.")
     unit = ast.Word(time_point_unit.name, span=here())
     arguments = (unit, to_node(time_point1), to_node(time_point2))
-    return Expression(ast.FunctionCall(name_of("TIMESTAMPDIFF"), arguments, span=here()))
+    call = ast.FunctionCall(name_of("TIMESTAMPDIFF"), arguments, span=here())
+    return _made(call, "timestampDiff", time_point_unit, time_point1, time_point2)
 
 
 def convert_tz(date_str: Any, tz_from: Any, tz_to: Any) -> Expression:
@@ -215,32 +223,33 @@ def convert_tz(date_str: Any, tz_from: Any, tz_to: Any) -> Expression:
 
 def from_unixtime(unixtime: Any, format: Any = None) -> Expression:
     """A number of seconds as a text of date and time."""
-    return _call("FROM_UNIXTIME", unixtime, format)
+    return _call("FROM_UNIXTIME", unixtime, *given(format))
 
 
 def unix_timestamp(date_str: Any = None, format: Any = None) -> Expression:
     """The seconds since 1970, now or of a text of date and time."""
-    return _call("UNIX_TIMESTAMP", date_str, format)
+    return _call("UNIX_TIMESTAMP", *given(date_str, format))
 
 
 def array(head: Any, *tail: Any) -> Expression:
     """An array of values."""
     items = tuple(map(to_node, (head, *tail)))
-    return Expression(ast.ArrayConstructor("ARRAY", items, span=here()))
+    return _made(ast.ArrayConstructor("ARRAY", items, span=here()), "array", head, *tail)
 
 
 def row(head: Any, *tail: Any) -> Expression:
     """A row of values, in fields ``f0``, ``f1`` and so on."""
     items = tuple(map(to_node, (head, *tail)))
     names = tuple(f"f{at}" for at in range(len(items)))
-    return Expression(ast.RowConstructor(items, names, span=here()))
+    return _made(ast.RowConstructor(items, names, span=here()), "row", head, *tail)
 
 
 def map_(key: Any, value: Any, *tail: Any) -> Expression:
     """A map, keys and values in turn."""
     if len(tail) % 2:
         raise ProgramError("map_ takes a value for each key: the last key has none.")
-    return Expression(ast.MapConstructor(tuple(map(to_node, (key, value, *tail))), span=here()))
+    items = tuple(map(to_node, (key, value, *tail)))
+    return _made(ast.MapConstructor(items, span=here()), "map", key, value, *tail)
 
 
 def map_from_arrays(key: Any, value: Any) -> Expression:
@@ -251,7 +260,8 @@ def map_from_arrays(key: Any, value: Any) -> Expression:
 def descriptor(*column_names: str) -> Expression:
     """Columns as such, for table functions that take them."""
     columns = tuple(ast.Identifier(name, span=here()) for name in column_names)
-    return Expression(ast.Descriptor(columns, span=here()))
+    shown = Printed(f"({', '.join(f'`{name}`' for name in column_names)})")
+    return Expression(ast.Descriptor(columns, span=here()), summary=shown)
 
 
 def object_of(class_name: str, *args: Any) -> Expression:
@@ -263,7 +273,7 @@ def row_interval(rows: int) -> Expression:
     """So many rows; in windows that count them."""
     if not isinstance(rows, int) or isinstance(rows, bool):
         raise ProgramError(f"row_interval takes a number of rows, got {rows!r}.")
-    return _call("$ROW_INTERVAL", rows)
+    return Expression(_call("$ROW_INTERVAL", rows).node, summary=Printed(str(rows)))
 
 
 def pi() -> Expression:
@@ -278,7 +288,7 @@ def e() -> Expression:
 
 def rand(seed: Any = None) -> Expression:
     """A random number from 0 up to, but not including, 1."""
-    return _call("RAND", seed)
+    return _call("RAND", *given(seed))
 
 
 def rand_integer(bound: Any, seed: Any = None) -> Expression:
@@ -295,7 +305,7 @@ def atan2(y: Any, x: Any) -> Expression:
 
 def negative(v: Any) -> Expression:
     """The number with the other sign."""
-    return Expression(ast.Unary("-", to_node(v), span=here()))
+    return _made(ast.Unary("-", to_node(v), span=here()), "minusPrefix", v)
 
 
 def concat(first: Any, *others: Any) -> Expression:
@@ -315,12 +325,12 @@ def uuid() -> Expression:
 
 def null_of(data_type: DataType) -> Expression:
     """NULL, as a value of that type."""
-    return lit(None).cast(data_type)
+    return Expression(lit(None).cast(data_type).node, summary=Printed("null"))
 
 
 def log(v: Any, base: Any = None) -> Expression:
     """The natural logarithm, or that to ``base``."""
-    return _call("LN", v) if base is None else _call("LOG", base, v)
+    return _made(_call("LN", v).node, "log", v) if base is None else _call("LOG", base, v)
 
 
 def source_watermark() -> Expression:
@@ -369,40 +379,44 @@ def json_object(on_null: JsonOnNull = JsonOnNull.NULL, *args: Any) -> Expression
         raise ProgramError("json_object takes a value for each key: the last key has none.")
     pairs = zip(args[::2], args[1::2], strict=True)
     entries = tuple(ast.JsonEntry(to_node(k), to_node(v), span=here()) for k, v in pairs)
-    return Expression(ast.JsonObject(entries, on_null.name, span=here()))
+    node = ast.JsonObject(entries, on_null.name, span=here())
+    return _made(node, "JSON_OBJECT", on_null, *args)
 
 
 def json_object_agg(on_null: JsonOnNull, key_expr: Any, value_expr: Any) -> Expression:
     """A JSON object of the keys and values of a group."""
     entry = ast.JsonEntry(to_node(key_expr), to_node(value_expr), span=here())
-    return Expression(ast.JsonObjectAggregate(entry, on_null.name, span=here()))
+    node = ast.JsonObjectAggregate(entry, on_null.name, span=here())
+    return _made(node, f"JSON_OBJECTAGG_{on_null.name}_ON_NULL", key_expr, value_expr)
 
 
 def json_array(on_null: JsonOnNull = JsonOnNull.ABSENT, *args: Any) -> Expression:
     """A JSON array of values."""
-    return Expression(ast.JsonArray(tuple(map(to_node, args)), on_null.name, span=here()))
+    node = ast.JsonArray(tuple(map(to_node, args)), on_null.name, span=here())
+    return _made(node, "JSON_ARRAY", on_null, *args)
 
 
 def json_array_agg(on_null: JsonOnNull, item_expr: Any) -> Expression:
     """A JSON array of the values of a group."""
-    return Expression(ast.JsonArrayAggregate(to_node(item_expr), on_null.name, span=here()))
+    node = ast.JsonArrayAggregate(to_node(item_expr), on_null.name, span=here())
+    return _made(node, f"JSON_ARRAYAGG_{on_null.name}_ON_NULL", item_expr)
 
 
 def lag(expr: Any, offset: Any = 1, default: Any = None) -> Expression:
     """The value some rows before, in an over window."""
-    return _call("LAG", expr, offset, default)
+    return _call("LAG", expr, offset, *given(default))
 
 
 def lead(expr: Any, offset: Any = 1, default: Any = None) -> Expression:
     """The value some rows behind, in an over window."""
-    return _call("LEAD", expr, offset, default)
+    return _call("LEAD", expr, offset, *given(default))
 
 
 def call(f: Any, *args: Any) -> Expression:
     """A call of a function: by the name that it is registered under, or the function itself."""
     if isinstance(f, str):
         nodes = tuple(map(to_node, args))
-        return Expression(ast.FunctionCall(name_of(*f.split(".")), nodes, span=here()))
+        return _made(ast.FunctionCall(name_of(*f.split(".")), nodes, span=here()), f, *args)
     return call_function(f, *args)
 
 
@@ -415,7 +429,7 @@ def call_function(function: Any, *args: Any) -> Expression:
         )
     nodes = tuple(map(to_node, args))
     node = ast.FunctionCall(name_of(function.name), nodes, function=function, span=here())
-    return Expression(node, function.alias_names)
+    return Expression(node, function.alias_names, summary=Called(function.name, args))
 
 
 UserDefinedFunctionWrapper.build_call = call_function
@@ -423,4 +437,4 @@ UserDefinedFunctionWrapper.build_call = call_function
 
 def call_sql(sql_expression: str) -> Expression:
     """An expression written in SQL."""
-    return Expression(parse_expression(sql_expression))
+    return Expression(parse_expression(sql_expression), summary=Printed(f"[{sql_expression}]"))

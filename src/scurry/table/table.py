@@ -147,7 +147,7 @@ class Table(CombiningMethods):
             expression = given_expression("rename_columns", field)
             old = self._column_name("rename_columns", expression)
             if len(expression.names) != 1:
-                raise ProgramError(f"rename_columns takes col('a').alias('b'), got {field}.")
+                raise ProgramError(f"rename_columns takes col('a').alias('b'), got {field!r}.")
             new[old] = expression.names[0]
         names = self.row_type.field_names()
         return self.select(*(col(name).alias(new.get(name, name)) for name in names))
@@ -329,7 +329,7 @@ class Table(CombiningMethods):
     def _column_name(self, method: str, expression: Expression) -> str:
         node = expression.node
         if not isinstance(node, ast.Name) or len(node.parts) != 1:
-            raise ProgramError(f"{method} takes columns such as col('a'), got {expression}.")
+            raise ProgramError(f"{method} takes columns such as col('a'), got {expression!r}.")
         name = str(node)
         if name not in self.row_type.field_names():
             raise ProgramError(

@@ -62,6 +62,9 @@ class _FixedGap(SessionWindows[object]):
     def gap_of(self, element: object) -> int:
         return self.session_gap
 
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({self.session_gap})"
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.session_gap} ms)"
 

@@ -45,6 +45,9 @@ class AlignedWindows(WindowAssigner[object, TimeWindow]):
     def get_window_serializer(self) -> TypeSerializer[TimeWindow]:
         return TimeWindowSerializer()
 
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({self.size}, {self.slide}, {self.offset})"
+
     def __repr__(self) -> str:
         slide = "" if self.slide == self.size else f", slide {self.slide} ms"
         offset = f", offset {self.offset} ms" if self.offset else ""
@@ -103,6 +106,9 @@ class TumblingEventTimeWindows(EventTimeAligned):
     def __init__(self, size: int, offset: int) -> None:
         super().__init__(size, size, offset)
 
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({self.size}, {self.offset})"
+
     @staticmethod
     def of(size: TimeSpan, offset: TimeSpan | None = None) -> TumblingEventTimeWindows:
         """Windows of that size."""
@@ -114,6 +120,9 @@ class TumblingProcessingTimeWindows(ProcessingTimeAligned):
 
     def __init__(self, size: int, offset: int) -> None:
         super().__init__(size, size, offset)
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({self.size}, {self.offset})"
 
     @staticmethod
     def of(size: TimeSpan, offset: TimeSpan | None = None) -> TumblingProcessingTimeWindows:

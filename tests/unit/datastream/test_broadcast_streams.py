@@ -314,5 +314,5 @@ def test_explain_shows_the_broadcast_input() -> None:
     events, rules = split(env, [1])
     events.connect(rules.broadcast(RULES)).process(Match()).print()
     shown = env.explain()
-    assert "+= rebalance => [input 1] BROADCAST PROCESS" in shown
-    assert "+= broadcast => [input 2] BROADCAST PROCESS" in shown
+    assert "+= rebalance => [input 1] Co-Process-Broadcast" in shown
+    assert "+= broadcast => [input 2] Co-Process-Broadcast" in shown

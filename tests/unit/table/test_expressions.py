@@ -127,7 +127,7 @@ A, B = col("a"), col("b")
     ],
 )
 def test_an_expression_is_what_sql_has_for_it(expression: Expression, text: str) -> None:
-    assert str(expression) == text
+    assert repr(expression) == text
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ class SchemaTable:
                 row.versions.append(schema)
         codec = RecordCodec(
             name,
-            None if isinstance(descriptor, SetStateDescriptor) else descriptor.type_info,
+            None if isinstance(descriptor, SetStateDescriptor) else descriptor.value_type,
             version=len(row.versions) - 1,
             older=older,
             stamped=ttl,
@@ -237,7 +237,7 @@ def _merge(schema: Schema, other: Schema) -> bool:
 
 def descriptor_schema(descriptor: StateDescriptor) -> Schema:
     """What a descriptor says that its state holds."""
-    values = schema_of(descriptor.type_info)
+    values = schema_of(descriptor.value_type)
     if isinstance(descriptor, MapStateDescriptor):
         return {"map": [schema_of(descriptor.key_type_info), values]}
     return {"set": values} if isinstance(descriptor, SetStateDescriptor) else values
@@ -285,7 +285,7 @@ def _older(
         raise _unfit(name, f"{stored.kind} became {kind}", stored.kind, kind, "")
     older: dict[int, OldVersion] = {}
     migrate: Callable[[Any], Any] | None = descriptor.migration
-    typed = declared_type(descriptor.type_info) is not None
+    typed = declared_type(descriptor.value_type) is not None
     for version, old in enumerate(stored.versions):
         reason = misfit(old, schema)
         if reason is None:

@@ -125,6 +125,6 @@ def _text(column: str, expression: Any) -> str:
     if not isinstance(expression, str):
         raise CatalogException(
             f"The column {column!r} is computed by an expression of the Table API, which a catalog "
-            f"cannot keep: write it in SQL, as a text. It is {expression}."
+            f"cannot keep: write it in SQL, as a text. It is {expression!r}."
         )
     return expression
