@@ -54,6 +54,11 @@ What is different from Flink:
 - Two values of the type VARIANT are equal where they say the same; in Flink the order of keys
   matters, and 1 is not 1.0. An object within an object can be taken out, where Flink may give NULL.
   A VARIANT reaches Python as its JSON. No column of a table can be declared as VARIANT.
+- `ARRAY_AGG` of values that are NOT NULL, and `LAG` and `LEAD` with a default that is, have a
+  nullable type, because they are NULL where there is no row, or the row there is of a NULL. Flink
+  declares them NOT NULL, and a query fails when it meets that NULL.
+- In batch mode a column of window times keeps its mark as a time attribute, which Flink takes away.
+- `SUM0` can be called by that name too; Flink's SQL has `$SUM0` alone.
 - `PRINTF` knows the conversions `s d x o f e g c b n %`.
 """
 

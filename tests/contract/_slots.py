@@ -11,7 +11,8 @@ from scurry.runtime.task_context import TaskContext, TaskPlace, TaskState
 from scurry.state import StateDescriptor
 from scurry.state.backends import StateSettings
 from scurry.state.journal import MemoryJournal
-from scurry.state.slot_store import SMALL_LOG, SlotStore
+from scurry.state.log_slices import SMALL_LOG
+from scurry.state.slot_store import SlotStore
 from scurry.state.tables.key_scope import KeyScope
 from scurry.state.tables.ttl import StateClock
 

@@ -20,7 +20,7 @@ from scurry.common import Configuration
 from scurry.common.errors import ConfigurationError
 from scurry.datastream import StreamExecutionEnvironment
 from scurry.runtime.timers import TimerQueue
-from scurry.state import slot_store
+from scurry.state import log_slices
 from scurry.state.backends import StateSettings
 from scurry.state.journal import MemoryJournal
 from scurry.state.local.disk import LocalStore
@@ -303,7 +303,7 @@ def test_a_zombie_that_commits_late_is_not_believed(local: Any) -> None:
 
 def test_a_compaction_is_spread_over_commits(logged: Any, monkeypatch: Any) -> None:
     """Keys come, change and go while a cycle is under way; a rebuild finds what a dict holds."""
-    monkeypatch.setattr(slot_store, "_LEAST_SLICE", 500)
+    monkeypatch.setattr(log_slices, "_LEAST_SLICE", 500)
     random = Random(7)
     store = SlotStore(logged, 128, small_log=2000)
     journal, truth = MemoryJournal(), dict[int, str]()

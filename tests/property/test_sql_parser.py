@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.sql.corpus import accepted
@@ -27,6 +29,8 @@ def parsed(text: str) -> Statement | None:
         error = caught
     assert 0 <= error.span.start <= error.span.end <= len(text)
     assert min(error.line, error.column) >= 1
+    # a blank text has no place to point to
+    assert re.search(r"^\s*\^+$", str(error), re.MULTILINE) or not text.strip()
     return None
 
 
@@ -44,6 +48,18 @@ def test_any_tokens(tokens: list[str]) -> None:
 @given(st.text(max_size=200))
 def test_any_text(text: str) -> None:
     check(text)
+
+
+OPENINGS = ["(", "f(", "ARRAY[", "CASE WHEN ", "(SELECT ", "NOT ", "- ", "a AND ", "a.", "x[", "'"]
+
+
+@given(
+    st.lists(st.sampled_from(OPENINGS), min_size=1, max_size=5), st.sampled_from([50, 400, 4000])
+)
+def test_what_is_opened_very_often_neither_hangs_nor_overflows(
+    parts: list[str], times: int
+) -> None:
+    parsed("SELECT " + "".join(parts) * times + "1")
 
 
 BEGINNINGS = ["SELECT ", "SELECT * FROM ", "CREATE TABLE t (", "ALTER TABLE t ", "SHOW "]

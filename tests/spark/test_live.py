@@ -183,9 +183,18 @@ def test_a_job_whose_slots_others_have_says_so(tmp_path: Path, session: SparkSes
         with suppress(Exception):
             context.parallelize(range(slots), slots).foreach(lambda _: time.sleep(60))
 
+    def active() -> int:
+        tracker = context.statusTracker()
+        jobs = [tracker.getJobInfo(number) for number in tracker.getJobIdsForGroup(group)]
+        stages = [tracker.getStageInfo(number) for job in jobs if job for number in job.stageIds]
+        return sum(stage.numActiveTasks for stage in stages if stage)
+
     taken = threading.Thread(target=others)
     taken.start()
     try:
+        deadline = time.monotonic() + 60
+        while active() < slots and time.monotonic() < deadline:
+            time.sleep(0.01)
         env = environment(tmp_path, LIVE, **{"execution.live.wait-for-slots": "1 s"})
         env.from_collection([1]).key_by(lambda n: n).process(Count()).print()
         with pytest.raises(JobError, match=r"started 0 of the 2 tasks .* other jobs seem to have"):

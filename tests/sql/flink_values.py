@@ -24,6 +24,7 @@ from scurry.common.data_types import (
     FloatType,
     LocalZonedTimestampType,
     MapType,
+    MultisetType,
     RowType,
     TimestampType,
 )
@@ -147,6 +148,8 @@ def comparable(value: Any, kind: DataType) -> Any:
             (comparable(k, kind.key_type), comparable(v, kind.value_type)) for k, v in value.items()
         )
         return sorted(pairs, key=repr)
+    if isinstance(kind, MultisetType):
+        return sorted(((comparable(k, kind.element_type), n) for k, n in value.items()), key=repr)
     if isinstance(kind, RowType):
         return tuple(comparable(v, t) for v, t in zip(value.values(), kind.children, strict=True))
     return value
@@ -160,6 +163,8 @@ def of_flink(value: Any, kind: DataType) -> Any:
     if not isinstance(value, dict):
         return value
     (name, content), *_ = value.items()
+    if name == "map" and isinstance(kind, MultisetType):
+        return sorted(((of_flink(k, kind.element_type), n) for k, n in content), key=repr)
     if name == "map":
         assert isinstance(kind, MapType)
         pairs = ((of_flink(k, kind.key_type), of_flink(v, kind.value_type)) for k, v in content)

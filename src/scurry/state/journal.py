@@ -266,3 +266,12 @@ def bytes_of(group: Group) -> int:
     """About how many bytes the changes of ``group`` take before compression."""
     _, keys, records = group
     return sum(map(len, keys)) + sum(map(len, filter(None, records))) + 8 * len(keys)
+
+
+def append(journal: Journal, head: Head, blob: bytes) -> int:
+    """Append an entry to the log, and count it in ``head``; how many bytes it has."""
+    journal.append(head.next, blob)
+    head.next += 1
+    head.log_bytes += len(blob)
+    head.cycle_bytes += len(blob)
+    return len(blob)

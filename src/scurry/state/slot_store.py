@@ -10,12 +10,8 @@ lineage. What it writes to the journal counts only once Spark commits the micro-
 never does, the local store has a lineage that the journal does not know, and the next ``begin``
 rebuilds it. The same happens to a local store that a task wrote to after Spark had given it up.
 
-**Compaction.** The journal grows with each commit. When it is much larger than the live data, a
-*cycle* begins: each commit also writes a *slice* of the live records, in the order of tables and
-keys, until all have been written. Then every live record is in the journal a second time, so all
-entries from before the cycle are removed. A slice is in proportion to what its commit writes
-anyway, so no commit has to write all of the state at once. Large tables are not in the journal, and
-have no part in this: :mod:`scurry.state.slot_records` writes and merges their runs.
+When the journal has outgrown the live data, each commit also writes a part of it anew
+(:mod:`scurry.state.log_slices`).
 """
 
 from __future__ import annotations
@@ -28,7 +24,6 @@ from typing import Any, TypeVar, cast
 
 from scurry.common.errors import JobError
 from scurry.common.fault_points import fault_point
-from scurry.common.options.state import COMPACT_ABOVE
 from scurry.state.codecs.schemas import TABLE as SCHEMAS
 from scurry.state.codecs.schemas import SchemaTable
 from scurry.state.feeds import SlotFeed
@@ -37,13 +32,13 @@ from scurry.state.journal import (
     Group,
     Head,
     Journal,
-    bytes_of,
+    append,
     chunked,
     pack,
     unpack_groups,
 )
 from scurry.state.local.store import Commit, Size, Store
-from scurry.state.log_slices import fitting_within, without_dead
+from scurry.state.log_slices import SMALL_LOG, Compaction
 from scurry.state.runs.key_rows import Order
 from scurry.state.slot_parts import Changing, Listed, Outcome, Told
 from scurry.state.slot_records import SlotRecords
@@ -51,14 +46,6 @@ from scurry.state.table_forms import TableForm
 from scurry.state.tables.table import CACHE_ENTRIES, StateTable
 from scurry.state.tables.ttl import Sweeper
 
-#: A log shorter than this is not worth compacting.
-SMALL_LOG = COMPACT_ABOVE.default
-#: How much larger than the live data, as of the last compaction, the log gets before the next.
-_GROWTH = 2.5
-#: How much of a compaction a commit writes, compared with what it writes itself.
-_SLICE_RATIO = 2
-#: A commit writes at least so much of a compaction, in bytes before compression.
-_LEAST_SLICE = 16 << 20
 #: Objects that are let go of at a time.
 _SHED_AT_ONCE = 2_000
 
@@ -85,7 +72,6 @@ class SlotStore:
         self.reader = self.records.pending
         self.max_parallelism = max_parallelism
         self.cache = cache
-        self._small_log = small_log
         self.rebuilds = 0
         self.on_rebuild = on_rebuild
         #: writes the state that a rescaled job begins with to an empty journal, and returns the
@@ -95,6 +81,7 @@ class SlotStore:
         #: by table: how it can be read without its operator, which says so
         self.forms: dict[str, TableForm] = {}
         self.sweepers: dict[str, Sweeper] = {}
+        self._compaction = Compaction(local, self.sweepers, self._forget, small_log)
         #: what queries are answered from is fed by this; None if nobody may query
         self.feed: SlotFeed | None = None
         self._parts: dict[str, Changing] = {}
@@ -331,6 +318,9 @@ class SlotStore:
         head = journal.head()
         return self._settled and self._held == (None if head is None else head.lineage)
 
+    def _forget(self, name: str) -> None:
+        self._parts[name].forget()
+
     def _everyone(self) -> Iterator[Changing]:
         yield from self._parts.values()
         yield self.schemas
@@ -399,7 +389,7 @@ class SlotStore:
         if self.feed is not None:
             self.feed.take(changes, self.records, self.schemas)
         changes, moved, written = self.records.put(changes, self._judges())
-        written += sum(_append(journal, head, pack(piece)) for piece in chunked(changes))
+        written += sum(append(journal, head, pack(piece)) for piece in chunked(changes))
         if self._head is None:
             head.snapshot_bytes = head.log_bytes  # nothing of a first commit is superseded
         fault_point("before-local-store")
@@ -407,17 +397,16 @@ class SlotStore:
         for part in self._everyone():
             part.settle()
         for name in self.records.take_reaped():
-            self._parts[name].forget()
-        outgrown = head.log_bytes > max(self._small_log, _GROWTH * head.snapshot_bytes)
-        if trusted and (head.cycle >= 0 or outgrown or moved or self._gone):
-            written += self._compact(journal, head, changes)
+            self._forget(name)
+        if trusted and (moved or self._gone or self._compaction.is_due(head)):
+            written += self._compaction.write_slice(journal, head, changes)
         head.gone = {name: seq for name, seq in head.gone.items() if seq > head.first}
         head.floor = old.first
         self.records.describe(head)
         if head.runs and head.first == head.next:
             # A rescale deals out the logs of all slots, and takes a slot whose log has no entry
             # for one without state. So the log of a slot that has runs gets an entry, an empty one.
-            written += _append(journal, head, pack([]))
+            written += append(journal, head, pack([]))
         journal.put_head(head)
         self._last = head if trusted else None
         self._finish(head.lineage if trusted else b"")
@@ -447,65 +436,6 @@ class SlotStore:
         self._settled = True
         self.local.confirm()
 
-    def _compact(self, journal: Journal, head: Head, changes: list[Group]) -> int:
-        """Write the next slice of the cycle, or the first one of a new cycle, and return its bytes.
-
-        The slice is read from the local store, after the commit's own changes were applied there.
-        If another attempt has written to the local store since, no slice is written.
-        """
-        self.local.begin()
-        if self.local.lineage() != head.lineage:
-            return 0
-        if head.cycle < 0:
-            head.cycle, head.cycle_bytes, head.slice_bytes = head.next, 0, 0
-            head.cursor = ("", b"")
-        budget = max(_LEAST_SLICE, _SLICE_RATIO * sum(map(bytes_of, changes)))
-        expired: list[Group] = []
-        written = 0
-        for piece in chunked(self._slice(head, budget, expired)):
-            size = _append(journal, head, pack(piece))
-            head.slice_bytes += size
-            written += size
-            fault_point("compaction")
-        expired = [group for group in expired if group[1]]
-        if expired:
-            written += sum(_append(journal, head, pack(piece)) for piece in chunked(expired))
-            self.local.apply(Commit(head.lineage, head.lineage, expired))
-            for name in {group[0] for group in expired}:
-                self._parts[name].forget()
-        if head.cursor == _END:
-            self._end_cycle(journal, head)
-        return written
-
-    def _slice(self, head: Head, budget: int, expired: list[Group]) -> Iterator[Group]:
-        """The live records from the head's cursor on, up to ``budget`` bytes; moves the cursor.
-        Records that have expired are left out, and their removals are added to ``expired``."""
-        table, start = head.cursor
-        for name in sorted(self.local.tables()):
-            if name < table:
-                continue
-            sweeper = self.sweepers.get(name)
-            judge = sweeper.judge() if sweeper is not None and sweeper.in_compaction else None
-            for keys, records in self.local.blocks(name, start if name == table else b""):
-                size, fitting = bytes_of((name, keys, records)), len(keys)
-                if size > budget:
-                    fitting = fitting_within(keys, records, budget)
-                budget -= size
-                living: Group = name, keys[:fitting], records[:fitting]
-                yield living if judge is None else without_dead(living, judge, expired)
-                if fitting < len(keys):
-                    head.cursor = (name, keys[fitting])
-                    return
-        head.cursor = _END
-
-    def _end_cycle(self, journal: Journal, head: Head) -> None:
-        for seq in range(head.first, head.cycle):
-            journal.remove(seq)
-        head.first = head.cycle
-        head.log_bytes = head.cycle_bytes
-        head.snapshot_bytes = head.slice_bytes
-        head.cycle = -1
-
     @property
     def epoch(self) -> int:
         """A number that grows with every commit that changes something."""
@@ -522,15 +452,3 @@ class SlotStore:
     def close(self, erase: bool = False) -> None:
         """Release the local store."""
         self.local.close(erase)
-
-
-#: The cursor of a cycle that has been through all tables.
-_END = ("\U0010ffff", b"")
-
-
-def _append(journal: Journal, head: Head, blob: bytes) -> int:
-    journal.append(head.next, blob)
-    head.next += 1
-    head.log_bytes += len(blob)
-    head.cycle_bytes += len(blob)
-    return len(blob)

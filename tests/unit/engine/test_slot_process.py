@@ -14,18 +14,19 @@ import psutil
 import pytest
 
 #: A daemon whose slot processes answer each task with their own number, for as long as the file
-#: "wanted" is there; a task "hang" takes for ever, and so does closing if a file "slow" is there.
+#: "wanted" is there; a task "hang" takes for ever, and so does closing if a file "slow" is there. A
+#: task "imports" tells which of two modules its process had before it imported them.
 DAEMON = """
-import os, sys, time
-from scurry.engine.spark import slot_process
+import importlib, os, sys, time
+from scurry.engine.spark import imports, slot_process
 from scurry.engine.spark.slot_work import SlotWork
 from scurry.engine.spark.spark_tasks import Task
 
 place = sys.argv[1]
 
-def told(what):
+def told(*what):
     with open(place + "/told", "a") as file:
-        file.write(f"{what} {os.getpid()}\\n")
+        print(*what, os.getpid(), file=file)
 
 def execute(connection, message):
     connection.sendall(str(os.getpid()).encode())
@@ -36,6 +37,11 @@ def execute(connection, message):
         except BaseException as failure:
             told(type(failure).__name__)
             raise
+    if message == b"imports":
+        names = "scurry.datastream", "program"
+        told(*(name for name in names if name in sys.modules), "|")
+        for name in names:
+            importlib.import_module(name)
     if message == b"die":
         os.kill(os.getpid(), 9)
     return 7 if message == b"fail" else 0
@@ -46,6 +52,8 @@ def close():
         time.sleep(0.01)
 
 slot_process.execute_task = execute
+imports._LATER_SECONDS = 0.01
+imports.SOON_NEEDED = imports.OF_MICRO_BATCHES = ()
 os.setpgid(0, 0)
 work = SlotWork(lambda: int(os.path.exists(place + "/wanted")), close)
 processes = slot_process.start_nursery(place + "/s", work, lambda: None)
@@ -189,6 +197,21 @@ def test_a_task_that_comes_while_a_process_ends_gets_another_one(daemon: Daemon)
 def test_no_task_is_lost_where_processes_end_after_each(daemon: Daemon) -> None:
     (daemon.place / "wanted").unlink()
     assert {daemon.task("a", 0)[0] for _ in range(100)} == {0}
+
+
+def test_what_a_process_had_to_import_later_ones_need_not(daemon: Daemon) -> None:
+    """Scurry's modules, not those of the program, which may have changed by then."""
+    (daemon.place / "program.py").touch()
+
+    def held_in_another_process() -> str:
+        daemon.task("a", 0, "imports")
+        (daemon.place / "wanted").unlink()
+        until(lambda: daemon.told()[-1].startswith("closed"))
+        (daemon.place / "wanted").touch()
+        return daemon.told()[-2].partition("|")[0].strip()
+
+    assert held_in_another_process() == ""
+    until(lambda: held_in_another_process() == "scurry.datastream")
 
 
 def test_spark_hears_of_a_process_that_died(daemon: Daemon) -> None:

@@ -161,9 +161,29 @@ def test_columns_that_are_never_null_need_a_value(tables: Tables) -> None:
         inserted(tables, "INSERT INTO o (n) SELECT v FROM t", table)
 
 
+def test_explain_shows_queries_in_expressions_below_their_node(tables: Tables) -> None:
+    query = "SELECT k FROM t WHERE v IN (SELECT u.v FROM t AS u WHERE u.k = t.k)"
+    written, _ = explain(tables.bind(query)).split("\n\n")
+    assert written.splitlines()[1:] == [
+        "Project(select=[k])",
+        "+- Filter(where=[(v) IN (query)])",
+        "   +- Project(select=[v])",
+        "      +- Filter(where=[(k = $outer1[0])])",
+        "         +- Scan(table=[t], fields=[k, v])",
+        "   +- Scan(table=[t], fields=[k, v])",
+    ]
+
+
 def test_explain_shows_which_changes_there_are(tables: Tables) -> None:
     query = "SELECT k, COUNT(*) AS c FROM t WHERE v > 0 GROUP BY k"
     assert explain(tables.bind(query), changelog=True) == (
+        "== Abstract Syntax Tree ==\n"
+        "Project(select=[k, $COUNT AS c])\n"
+        "+- Aggregate(groupBy=[k], select=[COUNT(*) AS $COUNT])\n"
+        "   +- Project(select=[k])\n"
+        "      +- Filter(where=[(v > 0)])\n"
+        "         +- Scan(table=[t], fields=[k, v])\n"
+        "\n"
         "== Optimized Physical Plan ==\n"
         "Project(select=[k, $COUNT AS c], changelogMode=[I,UB,UA])\n"
         "+- Aggregate(groupBy=[k], select=[COUNT(*) AS $COUNT], changelogMode=[I,UB,UA])\n"

@@ -58,6 +58,26 @@ def test_another_query_of_the_job_changes_no_uid(tables: Tables, query: str, oth
     assert alone <= uids(tables, other, query)
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("SELECT * FROM ({}) WHERE n > 1", "SELECT n + 1, b FROM ({}) WHERE n > 2"),
+        ("{} UNION ALL SELECT a, e FROM u", "{} UNION ALL SELECT a, e + 1 FROM u WHERE e > 2"),
+        (
+            "SELECT q.n FROM ({}) AS q JOIN u ON q.b = u.a",
+            "SELECT q.n, v.e FROM ({}) AS q JOIN (SELECT * FROM u WHERE e > 3) AS v ON q.b = v.a",
+        ),
+    ],
+)
+def test_a_change_elsewhere_in_a_query_leaves_an_aggregate_its_uid(
+    tables: Tables, before: str, after: str
+) -> None:
+    counted = "SELECT b, COUNT(*) AS n FROM t GROUP BY b"
+    (kept,) = (uid for uid in uids(tables, counted) if "Aggregate" in uid)
+    assert kept in uids(tables, before.format(counted))
+    assert kept in uids(tables, after.format(counted))
+
+
 def test_what_computes_something_else_has_another_uid(tables: Tables) -> None:
     one = uids(tables, "SELECT b, COUNT(*) FROM t GROUP BY b")
     other = uids(tables, "SELECT c, COUNT(*) FROM t GROUP BY c")

@@ -6,6 +6,7 @@ import pytest
 from tests.unit.planner.tables import Tables
 
 from scurry.common.errors import FunctionError, ScurryError
+from scurry.table import EnvironmentSettings, TableEnvironment
 
 
 @pytest.fixture
@@ -60,6 +61,12 @@ def test_what_fails_says_why(tables: Tables, expression: str, message: str) -> N
     ("expression", "message"),
     [
         ("PARSE_JSON('1') < PARSE_JSON('2')", "neither less nor greater"),
+        ("PARSE_JSON('1') BETWEEN PARSE_JSON('0') AND PARSE_JSON('2')", "neither less nor greater"),
+        ("GREATEST(PARSE_JSON('1'), PARSE_JSON('2'))", "neither less nor greater"),
+        ("MIN(PARSE_JSON(j))", "MIN"),
+        ("MAX(PARSE_JSON(j)) OVER (ORDER BY id)", "MAX"),
+        ("CAST(NULL AS VARIANT)", "The type VARIANT is not supported for columns and casts"),
+        ("ROW_NUMBER() OVER (ORDER BY PARSE_JSON(j))", "ORDER BY takes no VARIANT"),
         ("PARSE_JSON('1')[1.5]", "a VARIANT has positions, from 1 on, and texts as keys"),
         ("CAST(PARSE_JSON('1') AS INT)", "Values of VARIANT cannot be cast to INT"),
     ],
@@ -69,3 +76,29 @@ def test_what_is_refused(tables: Tables, expression: str, message: str) -> None:
         tables.rows(f"SELECT {expression} FROM t")
     assert message in str(refusal.value)
     assert "^" in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT id, PARSE_JSON(j) AS v FROM t ORDER BY v LIMIT 1",
+        "SELECT id FROM t ORDER BY PARSE_JSON(j) LIMIT 1",
+        "SELECT PARSE_JSON(j) AS v FROM t UNION ALL SELECT PARSE_JSON('1') ORDER BY v LIMIT 1",
+    ],
+)
+def test_rows_have_no_order_by_a_variant(tables: Tables, query: str) -> None:
+    with pytest.raises(ScurryError) as refusal:
+        tables.rows(query)
+    assert "ORDER BY takes no VARIANT: its values are neither less nor greater" in str(
+        refusal.value
+    )
+    assert "Order by JSON_STRING of it" in str(refusal.value)
+    assert "^" in str(refusal.value)
+
+
+def test_no_column_is_declared_as_a_variant() -> None:
+    env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    with pytest.raises(ScurryError) as refusal:
+        env.execute_sql("CREATE TABLE u (v VARIANT) WITH ('connector' = 'print')")
+    assert "The type VARIANT is not supported for columns and casts" in str(refusal.value)
+    assert "Declare STRING: PARSE_JSON makes a VARIANT of it in a query" in str(refusal.value)

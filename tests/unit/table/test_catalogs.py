@@ -169,10 +169,29 @@ def test_a_file_outlives_its_catalog(tmp_path: Path) -> None:
     file = str(tmp_path / "catalog.db")
     first = DatabaseFileCatalog("c", file)
     first.create_table(PATH, TABLE, False)
+    first.create_table(ObjectPath("default", "v"), VIEW, False)
+    first.create_partition(PATH, SPEC, CatalogPartition({"k": "v"}), False)
+    columns = CatalogColumnStatistics({"id": {"max": 9}})
+    first.alter_table_statistics(PATH, CatalogTableStatistics(5, 1, 10, 20), False)
+    first.alter_table_column_statistics(PATH, columns, False)
+    first.alter_partition_statistics(PATH, SPEC, CatalogTableStatistics(7), False)
+    function = CatalogFunction.create_instance("math.sqrt", "Python")
+    first.create_function(ObjectPath("default", "root"), function, False)
+    first.create_database("shop", CatalogDatabase({"k": "v"}, "text"), False)
     first.close()
     second = make_catalog("d", {"type": "database-file", "path": file})
-    assert second.list_tables("default") == ["t"]
+    assert second.list_databases() == ["default", "shop"]
+    assert second.get_database("shop").get_comment() == "text"
+    assert second.list_tables("default") == ["t", "v"]
     assert str(second.get_table(PATH).schema) == str(SCHEMA)
+    view = second.get_table(ObjectPath("default", "v"))
+    assert isinstance(view, CatalogView)
+    assert view.get_expanded_query() == "SELECT 1 AS x"
+    assert second.get_partition(PATH, SPEC).get_properties() == {"k": "v"}
+    assert second.get_table_statistics(PATH).get_row_count() == 5
+    assert second.get_table_column_statistics(PATH) == columns
+    assert [one.row_count for one in second.bulk_get_partition_statistics(PATH, [SPEC])] == [7]
+    assert second.get_function(ObjectPath("default", "root")) == function
 
 
 def test_a_file_that_is_no_catalog_is_refused(tmp_path: Path) -> None:

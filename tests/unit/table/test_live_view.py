@@ -13,7 +13,7 @@ from scurry.common.data_types import DataTypes
 from scurry.common.errors import JobError
 from scurry.common.types import Row, RowKind
 from scurry.table.catalog.resolved_schema import ResolvedSchema
-from scurry.table.client.live_rows import LiveChanges, LiveTable, cells_of
+from scurry.table.client.live_rows import LiveChanges, LiveTable, cells_of, counted
 from scurry.table.client.live_view import LiveView
 from scurry.table.result_kind import ResultKind
 from scurry.table.table_result import TableResult
@@ -117,6 +117,10 @@ def test_keys_move_through_the_rows(keys: str, rows: str) -> None:
     assert [line[-1] for line in text.splitlines()[3:-1]] == [
         str(n - 1) for n in range(first, last + 1)
     ]
+
+
+def test_one_thing_is_said_to_be_one() -> None:
+    assert [counted(n, "row") for n in (0, 1, 2)] == ["0 rows", "1 row", "2 rows"]
 
 
 def test_a_table_that_is_wider_than_the_screen() -> None:

@@ -28,6 +28,7 @@ from scurry.engine.job import Job
 from scurry.engine.live.conductor import Conductor, Settings, TaskFailed, TaskGone
 from scurry.engine.live.doors import Door
 from scurry.engine.live.encryption import make_identity
+from scurry.engine.live.limits import tell_of_many_tasks
 from scurry.engine.live.task import LiveWork
 from scurry.engine.pace import Pace
 from scurry.engine.progress import Progress
@@ -35,6 +36,7 @@ from scurry.engine.queryable.keeper import ViewKeeper
 from scurry.engine.rounds import RoundProtocol
 from scurry.engine.savepoints import Savepoints
 from scurry.engine.spark.payload import JobPayload
+from scurry.engine.spark.slot_process import RUN_PROPERTY
 from scurry.engine.worker_logs import LogReader
 from scurry.functions.fencing import Fence
 from scurry.functions.sink import Sink
@@ -102,6 +104,7 @@ class LiveAttempt:
             if owner.needs_slot
         ]
         self._tasks = spec.parallelism if spec.stages else spec.ingress_tasks
+        tell_of_many_tasks(self._tasks)
         self._group = f"scurry-{payload.run_id}"
         self._failure: BaseException | None = None
         self._over = threading.Event()
@@ -173,6 +176,8 @@ class LiveAttempt:
         context = self._context
         try:
             context.setJobGroup(self._group, self._spec.name, interruptOnCancel=True)
+            # in processes that begin with what those before them have had to import
+            context.setLocalProperty(RUN_PROPERTY, self._payload.run_id)
             tasks = context.parallelize(range(self._tasks), self._tasks)
             runnable: Any = tasks if self._is_elastic else tasks.barrier()
             runnable.mapPartitions(work).collect()

@@ -44,6 +44,7 @@ from scurry.engine.live.messages import (
 from scurry.engine.live.parts import Parts
 from scurry.engine.spark.local_stores import LocalStores
 from scurry.engine.spark.payload import JobPayload
+from scurry.engine.spark.worker import nothing_more_comes
 from scurry.engine.waits import NoteBoard
 from scurry.runtime.envelope import Envelope
 from scurry.runtime.host import SlotHost
@@ -101,8 +102,11 @@ class LiveWork:
             *(context.partitionId(), self._tasks, self._driver, self._secret, self._token),
             *(self._identity, self._copy_above),
         )
-        with NoteBoard(self._payload.home.waiting):
-            task.run()
+        try:
+            with NoteBoard(self._payload.home.waiting):
+                task.run()
+        finally:
+            nothing_more_comes()
         return iter(())
 
 

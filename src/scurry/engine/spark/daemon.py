@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 
 from scurry.common.own_directories import process_directory
-from scurry.engine.spark.hand_over import STATE_VARIABLES
+from scurry.engine.spark.imports import OF_MICRO_BATCHES
 from scurry.engine.spark.launcher import WITHOUT_PANDAS
 from scurry.engine.spark.slot_process import RUN_PROPERTY, Processes, start_nursery
 from scurry.engine.spark.spark_tasks import authenticate, execute_task, receive_task
@@ -35,16 +35,8 @@ _NEEDED = (
     "cloudpickle",
     "msgspec",
     "lmdb",
-    "google.protobuf.message",
     "pyspark.worker",
-    "pyspark.sql.streaming.proto.StateMessage_pb2",
-    "pyspark.sql.streaming.stateful_processor_api_client",
-    "pyspark.sql.pandas.serializers",
-    STATE_VARIABLES,
     "scurry.engine.live.task",
-    "scurry.engine.spark.attempt",
-    "scurry.engine.spark.slot_task",
-    "scurry.engine.spark.stage_host",
     "scurry.runtime.keyed",
     "scurry.runtime.make_operator",
     "scurry.runtime.sinks",
@@ -60,7 +52,7 @@ _PATIENCE = 100
 
 def _preload() -> None:
     # Arrow imports pandas for its first array, which takes half as long as all the rest
-    more = () if WITHOUT_PANDAS in os.environ else ("pandas",)
+    more = () if WITHOUT_PANDAS in os.environ else (*OF_MICRO_BATCHES, "pandas")
     for name in (*_NEEDED, *more):
         try:
             importlib.import_module(name)

@@ -12,15 +12,14 @@ nothing else: a worker may have threads by then, which do not survive a fork. A 
 its functions have been closed, because the run is over, or when it has never had any for a while.
 A nursery that is killed takes its processes with it; the next worker that needs a process forks
 another nursery, before the worker has done anything else. The nursery also forks the processes that
-Spark asks for state variables (:mod:`scurry.engine.spark.state_variables`).
+Spark asks for state variables (:mod:`scurry.engine.spark.state_variables`), and imports what its
+processes have had to import (:mod:`scurry.engine.spark.imports`).
 """
 
 from __future__ import annotations
 
 import fcntl
-import gc
 import hashlib
-import importlib
 import os
 import select
 import shutil
@@ -35,6 +34,7 @@ from typing import NoReturn
 
 from scurry.common.own_directories import is_alive
 from scurry.engine.spark.hand_over import REQUEST
+from scurry.engine.spark.imports import IMPORTED, Imports, tell_imports_later
 from scurry.engine.spark.launcher import show_nursery
 from scurry.engine.spark.slot_work import SlotWork
 from scurry.engine.spark.spark_tasks import Task, exactly, execute_task
@@ -44,6 +44,8 @@ from scurry.engine.spark.state_variables import tell_state_variables
 RUN_PROPERTY = "scurryRun"
 #: How often a process that has nothing to do looks whether it should close its functions.
 _LOOK_SECONDS = 0.2
+#: How often the nursery looks whether the daemon is still there.
+_WATCH_SECONDS = 1.0
 #: How long a process lives that has never had functions.
 _IDLE_SECONDS = 30.0
 #: How long the nursery waits for what somebody who has come to it has to say.
@@ -52,38 +54,6 @@ _PATIENCE = 5.0
 _ATTEMPTS = 10
 #: What the process of a slot does, and how garbage is collected there after each task.
 Duties = tuple[SlotWork, Callable[[], object]]
-#: What the nursery imports when it has nothing else to do: the connectors and operators of SQL, in
-#: the order in which a job comes to need them.
-SOON_NEEDED = (
-    "pyarrow.compute",
-    "pyarrow.csv",
-    "scurry.connectors.tables.file_rows",
-    "scurry.connectors.tables.driver_rows",
-    "scurry.connectors.row_formats.csv",
-    "scurry.connectors.row_formats.json",
-    "scurry.connectors.relation",
-    "scurry.functions.aggregate_calls",
-    "scurry.functions.not_null",
-    *(
-        f"scurry.runtime.relational.{name}"
-        for name in (
-            "calc",
-            "watermarks",
-            "group_aggregate",
-            "join",
-            "best_rows",
-            "appended_top",
-            "window_table",
-            "window_aggregate",
-            "window_join",
-            "local_aggregate",
-            "time_interval_join",
-            "correlate",
-            "rank",
-            "over_aggregate",
-        )
-    ),
-)
 #: With this signal a thread interrupts the task of the main thread.
 _INTERRUPT = signal.SIGUSR2
 
@@ -197,31 +167,23 @@ class _Nursery:
         self._wanted = wanted
         self._duties = duties
         self._made: dict[str, int] = {}
+        self._imports = Imports()
 
     def serve(self) -> NoReturn:
         """Make processes until the daemon is gone."""
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         signal.signal(signal.SIGHUP, _end)
-        self._listener.settimeout(1.0)
         try:
-            self._prepare()
             while self._wanted():
-                with suppress(TimeoutError, OSError):
-                    self._answer(self._listener.accept()[0])
+                waiting = 0.0 if self._imports.due else _WATCH_SECONDS
+                if select.select([self._listener], [], [], waiting)[0]:
+                    with suppress(OSError):
+                        self._answer(self._listener.accept()[0])
+                else:
+                    self._imports.go_on()
         finally:
             shutil.rmtree(self._directory, ignore_errors=True)
             os._exit(0)
-
-    def _prepare(self) -> None:
-        """Import what slots of SQL jobs need, for as long as nobody asks for a process: what has
-        been imported here, no process that is forked later imports again."""
-        for name in SOON_NEEDED:
-            if select.select([self._listener], [], [], 0)[0]:
-                with suppress(OSError):
-                    self._answer(self._listener.accept()[0])
-            with suppress(ImportError):
-                importlib.import_module(name)
-        gc.freeze()
 
     def _answer(self, asking: socket.socket) -> None:
         with asking:
@@ -229,6 +191,8 @@ class _Nursery:
             said = b"".join(iter(lambda: asking.recv(65536), b""))
             if said.startswith(REQUEST):
                 self._lend(said)
+            elif said.startswith(IMPORTED):
+                self._imports.add(said)
             elif said:
                 self._find(said.decode())
             asking.sendall(b"1")
@@ -282,6 +246,7 @@ class _SlotProcess:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGHUP, _end)
         signal.signal(_INTERRUPT, self._interrupt)
+        tell_imports_later(_nursery_in(os.path.dirname(self._path)))
         try:
             self._serve()
             self._leave()

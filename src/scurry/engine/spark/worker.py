@@ -106,6 +106,8 @@ _hosts = Kept[tuple[str, int, int], SlotHost](SlotHost.close)
 _stores = LocalStores()
 #: held while functions run
 _running = threading.Lock()
+#: whether this process has done what it was made for
+_is_done = False
 
 
 def close_unwanted() -> int | None:
@@ -114,7 +116,7 @@ def close_unwanted() -> int | None:
     process."""
     with _running:
         _drop_unwanted()
-        if _ingress.used or _hosts.used:
+        if _ingress.used or _hosts.used or _is_done:
             return len(_ingress) + len(_hosts)
     return None
 
@@ -122,6 +124,13 @@ def close_unwanted() -> int | None:
 def _drop_unwanted() -> None:
     for kept in (_ingress, _hosts):
         kept.drop_unless(lambda _, seat: not seat.must_leave)
+
+
+def nothing_more_comes() -> None:
+    """A task has ended that was all of its slot's work. If this is the process of the slot, it need
+    not wait for more."""
+    global _is_done
+    _is_done = True
 
 
 def close_all() -> None:

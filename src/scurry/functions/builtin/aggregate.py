@@ -19,6 +19,8 @@ from scurry.functions.expressions import Expression
 __all__ = ["AGGREGATE"]
 
 _BITMAPS = "bitmaps are not implemented"
+#: the length that Flink declares for the texts of JSON aggregates; longer ones are kept whole
+_JSON_LENGTH = 2000
 
 
 def _count(operands: Sequence[Expression]) -> DataType:
@@ -104,8 +106,8 @@ AGGREGATE: tuple[BuiltIn, ...] = (
         "the average, an integer if the values are",
         signature("numeric", _average),
     ),
-    _aggregate("MAX", "MAX([DISTINCT] a)", "the greatest value", signature("any", _first)),
-    _aggregate("MIN", "MIN([DISTINCT] a)", "the least value", signature("any", _first)),
+    _aggregate("MAX", "MAX([DISTINCT] a)", "the greatest value", signature("ordered", _first)),
+    _aggregate("MIN", "MIN([DISTINCT] a)", "the least value", signature("ordered", _first)),
     _aggregate(
         "STDDEV_POP",
         "STDDEV_POP([DISTINCT] a)",
@@ -136,7 +138,7 @@ AGGREGATE: tuple[BuiltIn, ...] = (
         "COLLECT",
         "COLLECT([DISTINCT] a)",
         "the values as a multiset",
-        signature("any", lambda o: MultisetType(o[0].type.not_null(), False)),
+        signature("any", lambda o: MultisetType(o[0].type, False)),
     ),
     _aggregate(
         "ARRAY_AGG",
@@ -162,17 +164,17 @@ AGGREGATE: tuple[BuiltIn, ...] = (
         "JSON_OBJECTAGG",
         "JSON_OBJECTAGG([KEY] a VALUE b [{NULL | ABSENT} ON NULL])",
         "a JSON object of the rows",
-        signature("string, any", lambda o: DataTypes.STRING(False)),
+        signature("string, any", lambda o: DataTypes.VARCHAR(_JSON_LENGTH, False)),
     ),
     _aggregate(
         "JSON_ARRAYAGG",
         "JSON_ARRAYAGG(a [{NULL | ABSENT} ON NULL])",
         "a JSON array of the rows",
-        signature("any", lambda o: DataTypes.STRING(False)),
+        signature("any", lambda o: DataTypes.VARCHAR(_JSON_LENGTH, False)),
     ),
     _aggregate(
-        "APPROX_count_DISTINCT",
-        "APPROX_count_DISTINCT(a)",
+        "APPROX_COUNT_DISTINCT",
+        "APPROX_COUNT_DISTINCT(a)",
         "about how many different values there are",
         signature("any", _count),
         missing=_BATCH_ONLY + "; use COUNT(DISTINCT a)",

@@ -26,7 +26,7 @@ from scurry.common.data_types import (
     rounded_type,
     sum_type,
 )
-from scurry.functions.builtin.comparison import comparable_operands
+from scurry.functions.builtin.comparison import ordered_operands
 from scurry.functions.builtin.entry import BuiltIn, Resolver
 from scurry.functions.builtin.signatures import any_nullable, cast_to, signature
 from scurry.functions.expressions import Expression, Literal
@@ -158,7 +158,7 @@ def _rounded(operands: Sequence[Expression]) -> DataType:
 
 
 def _extreme(operands: Sequence[Expression]) -> Answer:
-    cast = comparable_operands(operands)
+    cast = ordered_operands(operands)
     if isinstance(cast, str):
         return cast
     target = common_type([operand.type for operand in operands])

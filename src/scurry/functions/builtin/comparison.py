@@ -20,7 +20,7 @@ from scurry.functions.builtin.entry import BuiltIn, Resolver, Status
 from scurry.functions.builtin.signatures import any_nullable, cast_to, signature
 from scurry.functions.expressions import Expression
 
-__all__ = ["COMPARISON", "comparable_operands"]
+__all__ = ["COMPARISON", "comparable_operands", "ordered_operands"]
 
 _TEMPORAL = (DateType, TimeType, TimestampType, LocalZonedTimestampType)
 
@@ -48,6 +48,13 @@ def comparable_operands(operands: Sequence[Expression]) -> list[Expression] | st
     return [cast_to(operand, target) for operand in operands]
 
 
+def ordered_operands(operands: Sequence[Expression]) -> list[Expression] | str:
+    """The operands cast to one type, or why none can be less than another."""
+    if any(isinstance(operand.type, VariantType) for operand in operands):
+        return "a VARIANT is equal to another or not, and neither less nor greater"
+    return comparable_operands(operands)
+
+
 def _compared(operands: Sequence[Expression]) -> tuple[Sequence[Expression], DataType] | str:
     cast = comparable_operands(operands)
     return cast if isinstance(cast, str) else (cast, DataTypes.BOOLEAN(any_nullable(operands)))
@@ -66,9 +73,8 @@ def _distinct(operands: Sequence[Expression]) -> tuple[Sequence[Expression], Dat
 
 
 def _ordered(operands: Sequence[Expression]) -> tuple[Sequence[Expression], DataType] | str:
-    if any(isinstance(operand.type, VariantType) for operand in operands):
-        return "a VARIANT is equal to another or not, and neither less nor greater"
-    return _compared(operands)
+    cast = ordered_operands(operands)
+    return cast if isinstance(cast, str) else (cast, DataTypes.BOOLEAN(any_nullable(operands)))
 
 
 def _comparison(name: str, says: str, *aliases: str) -> BuiltIn:
@@ -121,28 +127,28 @@ COMPARISON: tuple[BuiltIn, ...] = (
         "comparison",
         "a BETWEEN [ASYMMETRIC] b AND c",
         "whether b <= a and a <= c",
-        resolver=_arity(3, _compared),
+        resolver=_arity(3, _ordered),
     ),
     BuiltIn(
         "NOT BETWEEN",
         "comparison",
         "a NOT BETWEEN [ASYMMETRIC] b AND c",
         "whether a < b or a > c",
-        resolver=_arity(3, _compared),
+        resolver=_arity(3, _ordered),
     ),
     BuiltIn(
         "BETWEEN SYMMETRIC",
         "comparison",
         "a BETWEEN SYMMETRIC b AND c",
         "whether a is between b and c, whichever of those is greater",
-        resolver=_arity(3, _compared),
+        resolver=_arity(3, _ordered),
     ),
     BuiltIn(
         "NOT BETWEEN SYMMETRIC",
         "comparison",
         "a NOT BETWEEN SYMMETRIC b AND c",
         "whether a is not between b and c, whichever of those is greater",
-        resolver=_arity(3, _compared),
+        resolver=_arity(3, _ordered),
     ),
     BuiltIn(
         "LIKE",

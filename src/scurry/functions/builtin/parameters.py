@@ -30,6 +30,7 @@ from scurry.common.data_types import (
     RowType,
     TimestampType,
     TimeType,
+    VariantType,
     supports_implicit_cast,
 )
 
@@ -72,8 +73,13 @@ def _to_double(given: DataType) -> DataType | None:
     return DataTypes.DOUBLE(given.is_nullable)
 
 
+def _with_order(given: DataType) -> DataType | None:
+    return None if isinstance(given, VariantType) else given
+
+
 FAMILIES: dict[str, Family] = {
     "any": Family("value", lambda given: given),
+    "ordered": Family("value with an order", _with_order),
     "string": _kinds("STRING", CharacterStringType, null_as=DataTypes.STRING()),
     "binary": _kinds("BINARY", BinaryStringType, null_as=DataTypes.BYTES()),
     "boolean": _kinds("BOOLEAN", BooleanType, null_as=DataTypes.BOOLEAN()),

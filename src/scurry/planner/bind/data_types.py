@@ -22,6 +22,12 @@ from scurry.sql import ast
 #: takes, they have a length of one
 _UNBOUNDED = {"VARCHAR": DataTypes.STRING, "VARBINARY": DataTypes.BYTES}
 
+#: types that are not declared, and what can be done instead
+_INSTEAD = {
+    "VARIANT": "Declare STRING: PARSE_JSON makes a VARIANT of it in a query, JSON_STRING a text.",
+    "BITMAP": "Use ARRAY.",
+}
+
 
 def bind_type(node: ast.TypeNode) -> DataType:
     """The data type that a written type means."""
@@ -53,9 +59,9 @@ def _bind(node: ast.TypeNode) -> DataType:
 
 
 def _named(node: ast.NamedType) -> DataType:
-    if node.name in ("VARIANT", "BITMAP"):
-        advice = "Use STRING, with PARSE_JSON where it is read, or ARRAY."
-        raise SqlNotSupportedError(f"The type {node.name} is not supported", node.span, advice)
+    if node.name in _INSTEAD:
+        message = f"The type {node.name} is not supported for columns and casts"
+        raise SqlNotSupportedError(message, node.span, _INSTEAD[node.name])
     if node.name in _UNBOUNDED and not node.parameters:
         return _UNBOUNDED[node.name]()
     return type_from_name(node.name, list(node.parameters))

@@ -12,6 +12,7 @@ from scurry.planner.algebra import Aggregation, FrameSpec, Node, Over, Project, 
 from scurry.planner.bind.aggregates import Pending, pending_aggregate
 from scurry.planner.bind.calls import CallBinder
 from scurry.planner.bind.literals import is_months
+from scurry.planner.bind.orders import check_order
 from scurry.planner.bind.subqueries import OverRef
 from scurry.planner.errors import SqlValidationError, at, unknown
 from scurry.sql import ast
@@ -103,7 +104,9 @@ def _function(binder: CallBinder, call: ast.FunctionCall) -> Pending:
 
 def _ordered(binder: CallBinder, item: ast.OrderItem) -> Ordered:
     last = item.descending if item.nulls is None else item.nulls == "LAST"
-    return Ordered(binder.bind(item.expression), not item.descending, last)
+    expression = binder.bind(item.expression)
+    check_order(expression.type, item)
+    return Ordered(expression, not item.descending, last)
 
 
 def _frame(binder: CallBinder, specification: ast.WindowSpecification, numeric: bool) -> FrameSpec:

@@ -6,6 +6,7 @@ from scurry.common.data_types import common_type
 from scurry.functions.expressions import InputRef
 from scurry.planner.algebra import Aggregate, Node, Project, SetOperation, SortItem, Union
 from scurry.planner.bind.expressions import ExpressionBinder
+from scurry.planner.bind.orders import check_order
 from scurry.planner.bind.relations import RelationBinder
 from scurry.planner.bind.scope import Scope
 from scurry.planner.bind.selects import SelectBinder, sorted_node
@@ -107,6 +108,7 @@ class QueryBinder:
         if not 0 <= place < body.width:
             message = "ORDER BY of these rows takes the name or the number of a column"
             raise SqlValidationError(message, item.span, f"There is {', '.join(names)}.")
+        check_order(body.columns[place].type, item)
         return SortItem(place, not item.descending, last)
 
     # --- set operations ---------------------------------------------------------------------------

@@ -30,6 +30,9 @@ class OuterRef(Expression):
     operands: tuple[Expression, ...] = field(default=(), init=False, repr=False, compare=False)
     deterministic: bool = field(default=True, init=False, repr=False, compare=False)
 
+    def __str__(self) -> str:
+        return f"$outer{self.depth}[{self.index}]"
+
 
 @dataclass(frozen=True)
 class Named:

@@ -14,6 +14,7 @@ from scurry.planner.bind.expressions import ExpressionBinder
 from scurry.planner.bind.grouping import bind_grouping
 from scurry.planner.bind.hints import check_tables, state_ttl
 from scurry.planner.bind.lookup_hints import lookup_calls
+from scurry.planner.bind.orders import check_order
 from scurry.planner.bind.over import OverCalls
 from scurry.planner.bind.relations import ONE_ROW, Bound, RelationBinder
 from scurry.planner.bind.scope import Scope, field_of
@@ -219,18 +220,21 @@ class SelectBinder:
         self, item: ast.OrderItem, shown: list[Shown]
     ) -> tuple[Expression, tuple[bool, bool]]:
         last = item.descending if item.nulls is None else item.nulls == "LAST"
-        direction = (not item.descending, last)
-        node = item.expression
+        expression = self._ordered_by(item.expression, shown)
+        check_order(expression.type, item)
+        return expression, (not item.descending, last)
+
+    def _ordered_by(self, node: ast.Expression, shown: list[Shown]) -> Expression:
         if isinstance(node, ast.NumberLiteral) and node.text.isdigit():
             place = int(node.text)
             if not 1 <= place <= len(shown):
                 raise SqlValidationError(f"There is no column {place} to order by", node.span)
-            return shown[place - 1].expression, direction
+            return shown[place - 1].expression
         if isinstance(node, ast.Name) and len(node.parts) == 1:
             found = [one.expression for one in shown if one.name == node.parts[0].name]
             if found:
-                return found[0], direction
-        return self._collecting("ORDER BY").bind(node), direction
+                return found[0]
+        return self._collecting("ORDER BY").bind(node)
 
     def _projected(
         self,

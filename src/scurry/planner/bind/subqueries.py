@@ -29,6 +29,13 @@ class Subquery(Expression):
     def with_operands(self, operands: tuple[Expression, ...]) -> Subquery:
         return replace(self, operands=operands)
 
+    def __str__(self) -> str:
+        """As EXPLAIN shows it, which writes the query itself below the node."""
+        if not self.operands:
+            return f"{self.kind.upper()}(query)"
+        wanted = ", ".join(map(str, self.operands))
+        return f"({wanted}) {'IN' if self.operator == '=' else f'{self.operator} ANY'} (query)"
+
 
 def subqueries_of(node: Node) -> list[Subquery]:
     """The queries within the expressions of a node itself, not those within these queries."""

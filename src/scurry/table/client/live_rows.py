@@ -15,7 +15,7 @@ from scurry.common.types import Row, RowKind
 from scurry.table.tableau import NULL, OP
 from scurry.table.texts import sql_text
 
-__all__ = ["LiveChanges", "LiveRows", "LiveTable", "cells_of"]
+__all__ = ["LiveChanges", "LiveRows", "LiveTable", "cells_of", "counted"]
 
 Texts = tuple[str, ...]
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -132,6 +132,11 @@ class LiveChanges(LiveRows):
 
     def _change(self, kind: RowKind, texts: Texts) -> None:
         self._rows[self.changes] = (str(kind), *texts)
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things: ``1 row``, ``2 rows``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _visible(text: str) -> str:

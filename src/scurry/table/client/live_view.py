@@ -18,7 +18,7 @@ from prompt_toolkit.layout import FormattedTextControl, HSplit, Layout, Window
 from prompt_toolkit.output import Output
 from prompt_toolkit.utils import get_cwidth
 
-from scurry.table.client.live_rows import LiveRows, cells_of
+from scurry.table.client.live_rows import LiveRows, cells_of, counted
 from scurry.table.table_result import TableResult
 
 __all__ = ["LiveView"]
@@ -110,7 +110,7 @@ class LiveView:
         start, width = self._start(), self._size()[1]
         count = len(self._rows)
         shown = f"{start + 1}-{min(count, start + self._size()[0])} of {count}" if count else "0"
-        said = f" {self._state}: rows {shown}, {self._rows.changes} changes"
+        said = f" {self._state}: rows {shown}, {counted(self._rows.changes, 'change')}"
         keys = "arrows PgUp PgDn Home End move, q ends "
         return FormattedText([("reverse", said + keys.rjust(max(width - len(said), 0)))])
 

@@ -15,7 +15,7 @@ from prompt_toolkit.patch_stdout import patch_stdout
 from scurry.common.options import tables
 from scurry.table.client.colours import SqlColours
 from scurry.table.client.completion import SqlCompleter
-from scurry.table.client.live_rows import LiveChanges, LiveRows, LiveTable
+from scurry.table.client.live_rows import LiveChanges, LiveRows, LiveTable, counted
 from scurry.table.client.live_view import LiveView
 from scurry.table.client.session import ClientSession, cancel, is_complete
 from scurry.table.table_result import TableResult
@@ -92,7 +92,7 @@ def show(session: ClientSession, result: TableResult, text: str) -> None:
     if not view.complete:
         session.say("Ending the query.")
         cancel(result)
-    session.say(f"{len(rows)} rows after {rows.changes} changes.")
+    session.say(f"{counted(len(rows), 'row')} after {counted(rows.changes, 'change')}.")
 
 
 def live_rows(session: ClientSession, result: TableResult) -> LiveRows:

@@ -135,8 +135,15 @@ class Avg(Sum):
             return column_of(made, self.call.type, none)
         if total.dtype.kind == "f":
             return column_of(total / parts, self.call.type, none)
-        quotient = np.abs(total) // parts * np.sign(total)
-        return column_of(quotient, self.call.type, none)
+        return column_of(_towards_zero(total, parts), self.call.type, none)
+
+
+def _towards_zero(totals: Array, parts: Array) -> Array:
+    """The quotients without their fractions; the least number of 64 bits has no absolute value."""
+    found: Array = totals // parts
+    inexact = (found < 0) & (found * parts != totals)
+    rounded: Array = found + inexact
+    return rounded
 
 
 class Variance(Accumulator):
