@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -283,6 +284,16 @@ def test_a_result_of_another_type_is_refused() -> None:
     with pytest.raises(
         EvaluationError, match=r"returned 'x' \(str\), but it is declared to return INT"
     ):
+        compile_expression(tree)(batch, CONTEXT)
+
+
+@pytest.mark.parametrize("value", ["12345678.1", "9999999.9995", "Infinity"])
+def test_a_decimal_without_room_in_its_type_is_refused(value: str) -> None:
+    batch = pa.RecordBatch.from_pydict({"a": [value]})
+    tree = call(
+        udf(lambda a: Decimal(a), result_type="DECIMAL(10, 3)"), column(0, DataTypes.STRING())
+    )
+    with pytest.raises(EvaluationError, match=r"declared to return DECIMAL\(10, 3\)"):
         compile_expression(tree)(batch, CONTEXT)
 
 
