@@ -84,7 +84,7 @@ def test_a_session_at_a_terminal(tmp_path: Path) -> None:
     terminal.type("SELECT DISTINCT 'arr' || 'ived' AS w FROM t;\r")
     terminal.wait_for("arrived")  # the table view, whose title has the word in two parts
     terminal.type(CTRL_C)
-    terminal.wait_for(r"1 rows after 1 changes\.")
+    terminal.wait_for(r"1 row after 1 change\.")
     terminal.type("SET 'sql-client.execution.result-mode' = 'tableau';\r")
     terminal.wait_for("succeeded")
     terminal.type("SELECT id, CAST(NULL AS INT) AS nothing FROM t;\r")

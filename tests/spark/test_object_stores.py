@@ -144,7 +144,7 @@ def test_a_streaming_frame_goes_on_elsewhere(
         client = env.execute_async()
         if not life:
             until(lambda: len(seen) > 20)
-            savepoint = client.stop_with_savepoint(False, f"{PLACE}/sp").result(120)
+            savepoint = client.stop_with_savepoint(False, f"{PLACE}/streamed-sp").result(120)
         client.get_job_execution_result().result(60)
     assert sorted(seen) == list(range(70))
     env = environment(tmp_path / "files", 7).from_savepoint(savepoint)

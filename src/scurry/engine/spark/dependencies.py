@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import hashlib
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -83,6 +84,20 @@ def provide(context: Any, configuration: Configuration) -> Dependencies:
 _installed: dict[tuple[str, str], Path] = {}
 
 
+def _installer(file: str) -> list[str]:
+    """The command that installs packages: pip, or uv in an environment that uv has made, which has
+    no pip."""
+    if importlib.util.find_spec("pip") is not None:
+        return [sys.executable, "-m", "pip", "install"]
+    uv = shutil.which("uv")
+    if uv is None:
+        raise ConfigurationError(
+            f"The packages of {file} cannot be installed for the workers: the environment of "
+            f"{sys.executable} has no pip, and there is no uv on the PATH. Install one of them."
+        )
+    return [uv, "pip", "install", "--python", sys.executable]
+
+
 def _install(file: str, cache: str) -> Path:
     """The packages that a requirements file names, as an archive; with ``cache``, a directory of
     packages, nothing is downloaded."""
@@ -92,8 +107,7 @@ def _install(file: str, cache: str) -> Path:
         name = f"requirements-{hashlib.blake2b(content.encode(), digest_size=8).hexdigest()}"
         work = Path(tempfile.mkdtemp(prefix="scurry-requirements-"))
         atexit.register(shutil.rmtree, work, ignore_errors=True)
-        command = [sys.executable, "-m", "pip", "install", "--quiet", "-r", file]
-        command += ["--target", str(work / name)]
+        command = [*_installer(file), "--quiet", "-r", file, "--target", str(work / name)]
         if cache:
             command += ["--no-index", "--find-links", cache]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
