@@ -16,6 +16,8 @@ from benchmarks._results import ROOT, Result
 from benchmarks.nexmark import report as nexmark
 
 PAGE = ROOT / "docs" / "benchmarks.md"
+#: Benchmarks whose results have a form of their own.
+_OWN_FORM = ("nexmark", "sql_operators")
 _BLOCK = re.compile(r"(<!-- results: (\w+) -->\n).*?(<!-- end of results -->)", re.DOTALL)
 
 
@@ -59,7 +61,7 @@ def _line(cells: list[str] | tuple[str, ...]) -> str:
 def main(page: Path) -> None:
     """Fill the page's tables."""
     before = page.read_text()
-    known = {name: _results.load(name) for name in names(before) if name != "nexmark"}
+    known = {name: _results.load(name) for name in names(before) if name not in _OWN_FORM}
     page.write_text(nexmark.fill(fill(before, known)))
     for name, results in known.items():
         print(f"{name}: {len(results)} results" if results else f"{name}: not measured, left as is")
