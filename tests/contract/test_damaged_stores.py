@@ -39,7 +39,8 @@ def update_elsewhere(path: Path, journal: MemoryJournal, value: Any) -> None:
 
 
 def elsewhere(path: Path, journal: MemoryJournal, value: Any) -> None:
-    context = multiprocessing.get_context("fork")
+    # a copy of this process could not open what is open here
+    context = multiprocessing.get_context("spawn")
     process = context.Process(target=update_elsewhere, args=(path, journal, value))
     process.start()
     process.join()

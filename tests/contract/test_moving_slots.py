@@ -3,6 +3,7 @@ commit wherever it is, also after attempts that did not count."""
 
 from __future__ import annotations
 
+import multiprocessing
 import random
 from collections import Counter
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from scurry.checkpoint.file_journal import FileJournal, StoredHead
 from scurry.state.backends import StateSettings
+from scurry.state.local.store import Commit
 from scurry.state.slot_store import SlotStore
 from scurry.state.tables.table import KeyScope, TableValueState
 
@@ -87,3 +89,43 @@ def test_only_what_is_new_is_read(tmp_path: Path) -> None:
     assert here.reads["entries"] == 4
     assert there.reads["entries"] == 45
     assert (here.store.rebuilds, there.store.rebuilds) == (0, 1)
+
+
+def test_a_store_that_another_process_writes_to_while_it_catches_up_is_rebuilt(
+    tmp_path: Path,
+) -> None:
+    """A process that was paused, and has the slot no more, on the same machine."""
+    settings = StateSettings("disk")
+    here, there = (Machine(tmp_path, name, settings) for name in "ab")
+    stored = None
+    for turn, machine in enumerate([here, there, there]):
+        state = machine.begin(tmp_path, f"t{turn}", stored)
+        machine.scope.key = turn
+        state.update(turn)
+        machine.store.commit(machine.journal, b"")
+        assert machine.journal is not None
+        stored = machine.journal.stored
+    apply = here.store.local.apply
+
+    def meanwhile(commit: Commit) -> bool:
+        here.store.local.apply = apply  # type: ignore[method-assign]
+        context = multiprocessing.get_context("spawn")
+        process = context.Process(target=write_late, args=(settings, tmp_path / "a"))
+        process.start()
+        process.join()
+        assert process.exitcode == 0
+        return apply(commit)
+
+    here.store.local.apply = meanwhile  # type: ignore[method-assign]
+    state = here.begin(tmp_path, "t3", stored)
+    assert dict(state._table.items()) == {0: 0, 1: 1, 2: 2}
+    assert here.store.rebuilds == 1
+    for each in (here, there):
+        each.store.close()
+
+
+def write_late(settings: StateSettings, place: Path) -> None:
+    store = settings.local_store(place)
+    store.check()
+    store.begin()
+    assert store.apply(Commit(store.lineage(), b"late", []))

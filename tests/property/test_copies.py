@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import errno
 import os
+import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +18,7 @@ import pytest
 
 from scurry.checkpoint.file_journal import FileJournal, StoredHead
 from scurry.common.errors import JobError, StateError
-from scurry.engine.live.copies import SlotCopy, can_be_copied
+from scurry.engine.live.copies import NoCopy, SlotCopy, can_be_copied
 from scurry.runtime.envelope import Envelope
 from scurry.runtime.timers import TimerQueue
 from scurry.state.journal import Journal
@@ -423,3 +425,52 @@ def in_copy(slot: Slot, work: Callable[[], None]) -> None:
         finally:
             os._exit(0)
     os.waitpid(pid, 0)
+
+
+def test_a_copy_leaves_the_task_among_the_readers_of_its_store(slot: Slot) -> None:
+    """Or whoever writes to the store would not know which pages are being read."""
+    fill(slot, {1: 1})
+    wait_for(SlotCopy(slot.host, slot.journal))
+    fill(slot, {1: 2})
+    working = SlotCopy(slot.host, slot.journal)
+    env = slot.store.local._environment
+    while working.take() is None:
+        assert str(os.getpid()) in env.readers()
+    assert str(os.getpid()) in env.readers()
+
+
+def test_a_copy_does_not_write_the_state_of_another_store(
+    slot: Slot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as one that it has found empty, because the files were deleted: what a table that
+    becomes a run takes along is read from the store."""
+    fill(slot, dict.fromkeys(range(10), 1))
+    wait_for(SlotCopy(slot.host, slot.journal))
+    fill(slot, {11: 1})
+    reopen = slot.store.reopen
+
+    def late() -> None:
+        for place in (tmp_path / "local").glob("g-*"):
+            shutil.rmtree(place)
+        reopen()
+
+    monkeypatch.setattr(slot.store, "reopen", late)
+    with pytest.raises(JobError, match="was changed by another process while a checkpoint"):
+        wait_for(SlotCopy(slot.host, slot.journal))
+
+
+def test_a_task_writes_itself_where_the_system_makes_no_copy(
+    slot: Slot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused() -> int:
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    fill(slot, {1: 1})
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fork", refused)
+        with pytest.raises(NoCopy, match="Cannot allocate memory"):
+            SlotCopy(slot.host, slot.journal)
+    list(slot.write(slot.journal))
+    slot.store.begin(slot.journal)
+    assert dict(slot.table.items()) == {1: 1}
+    assert slot.store.rebuilds == 0

@@ -100,6 +100,13 @@ class RoundProtocol(CommitProtocol):
         self._turn = 0
         self._marked: dict[int, Epoch] = {}
 
+    def start(self, checkpoint_id: str, checkpoint: str) -> None:
+        super().start(checkpoint_id, checkpoint)
+        # an attempt that ended before its epoch was written has promised what nobody is to commit;
+        # the next epoch of that number may be one for which sinks prepare nothing
+        if self._ledger.promises(self.batch):
+            self._ledger.drop_promises(self.batch)
+
     @property
     def ending(self) -> bool:
         """Whether the last round that was planned has to be marked, because nothing follows it, or

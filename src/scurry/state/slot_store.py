@@ -180,9 +180,12 @@ class SlotStore:
         self.local.check()
         self.local.begin()
         if self.local.lineage() != expected:
-            if not self._catch_up(journal):
+            if self._catch_up(journal):
+                # another process may have written to the store meanwhile
+                self.local.begin()
+            if self.local.lineage() != expected:
                 self._rebuild(journal)
-            self.local.begin()
+                self.local.begin()
         self._last = self._head
         self._base = expected
         self._gone = set()
@@ -230,6 +233,15 @@ class SlotStore:
         there before. Raises :class:`JobError` if another process has written to the local store
         since :meth:`begin`: what is read then would be what that process has made of it."""
         self.local.begin()
+        self._expect_base()
+
+    def reopen(self) -> None:
+        """This process is a copy of the one that has opened the store: open it anew, to commit.
+        Raises :class:`JobError` if the local store is not the one that was copied."""
+        self.local.reopen()
+        self._expect_base()
+
+    def _expect_base(self) -> None:
         if self.local.lineage() != self._base:
             raise JobError(
                 f"The local state in {self.local.path} was changed by another process while a "

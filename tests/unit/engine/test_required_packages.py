@@ -19,7 +19,8 @@ from scurry.engine.spark import dependencies
 def configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Configuration:
     """A program that needs a package, in an environment without pip."""
     requirements = tmp_path / "requirements.txt"
-    requirements.write_text("tinypackage==1\n")
+    # packages that were installed once are there for all later runs
+    requirements.write_text(f"# {tmp_path}\ntinypackage==1\n")
     monkeypatch.setattr(dependencies.importlib.util, "find_spec", lambda name: None)
     conf = Configuration()
     conf.set_string("python.requirements", str(requirements))

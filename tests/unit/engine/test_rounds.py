@@ -126,6 +126,35 @@ def test_what_was_prepared_is_committed_when_the_job_starts_again(when: str) -> 
     assert sorted(sink.values) == EXPECTED
 
 
+class LastOfEight(KeyedProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        if value % 8 == 7:
+            yield value
+
+
+def test_what_an_attempt_has_promised_that_came_to_nothing_is_not_committed() -> None:
+    """The attempt after it ends after its epoch, for which sinks had nothing to prepare."""
+    sink = ListSink()
+    env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    numbers = env.from_collection(list(range(16))).uid("numbers")
+    numbers.key_by(lambda n: 0).process(LastOfEight()).uid("some").sink_to(sink).uid("out")
+
+    def end(*_: Any) -> None:
+        raise OSError("power went off")
+
+    with LocalRounds(env._compile(None), rounds=1) as job:
+        for size, step in ((4, "write_epoch"), (1, "drop_promises")):
+            with pytest.MonkeyPatch.context() as patched:
+                patched.setattr(job.checkpoint, step, end)
+                patched.setattr(ListSink, "commit", end)
+                with pytest.raises(OSError, match="power"):
+                    job.step(size)
+            job.recover()
+        assert sink.values == []
+        run(job)
+    assert sink.values == [7, 15]
+
+
 def test_a_program_without_the_sink_that_has_not_written_everything() -> None:
     sink = Failing("before")
     with LocalRounds(compiled(sink), rounds=2) as job:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -123,6 +125,30 @@ def test_a_store_is_for_one_worker_alone_until_that_lets_go(tmp_path: Path) -> N
     again.check()
     again.begin()
     assert again.get("table", b"key") == b"one"
+    second.close()
+
+
+def test_a_lock_that_was_deleted_meanwhile_is_no_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody has deleted the stores between the opening of the file and its locking."""
+    first, second, spec = LocalStores(), LocalStores(), job(tmp_path)
+    store = first.get(spec, "checkpoint", 1, 0, tmp_path)
+    place, flock = Path(f"{store.path}.lock"), fcntl.flock
+
+    def late(file: Any, how: int) -> None:
+        place.unlink()
+        monkeypatch.setattr(fcntl, "flock", flock)
+        flock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    first.keep_others_out(store, 60)
+    again = second.get(spec, "checkpoint", 1, 0, tmp_path)
+    second.keep_others_out(again, 0)
+    again.check()
+    assert again.path is not None
+    assert any(each.name.startswith("apart") for each in again.path.iterdir())
+    first.close()
     second.close()
 
 

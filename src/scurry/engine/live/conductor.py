@@ -313,6 +313,8 @@ class Conductor:
         found = self._door.accept(at)
         if found is not None:
             task, connection = found
+            if task in self._links:
+                raise TaskGone(f"task {task} of {self._tasks} has begun anew")
             link = self._links[task] = link_over(connection)
             self._who[link.fileno()] = task
             self._poll.register(link.fileno(), select.POLLIN)

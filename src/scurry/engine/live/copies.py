@@ -69,8 +69,13 @@ def can_be_copied(host: SlotHost, journal: FileJournal, least: int) -> bool:
     return host.store.collect() >= max(1, least)
 
 
+class NoCopy(Exception):
+    """The system has no room for a copy of this process: the task has to write itself."""
+
+
 class SlotCopy:
-    """A copy of this process that writes the state of ``host`` to ``journal``."""
+    """A copy of this process that writes the state of ``host`` to ``journal``. Raises
+    :class:`NoCopy` if none can be made."""
 
     def __init__(self, host: SlotHost, journal: FileJournal) -> None:
         self._host = host
@@ -83,10 +88,11 @@ class SlotCopy:
         go, ready = os.pipe()
         try:
             self._pid = os.fork()
-        except OSError:
+        except OSError as failure:
             for end in (self._pipe, told, go, ready):
                 os.close(end)
-            raise
+            host.store.read_on()
+            raise NoCopy(str(failure)) from failure
         if self._pid == 0:
             _be_the_copy(host, journal, go, told, (self._pipe, ready))
         for end in (told, go):
@@ -186,8 +192,8 @@ def _be_the_copy(
 
 
 def _write(host: SlotHost, journal: FileJournal) -> Written:
-    host.store.local.reopen()
     try:
+        host.store.reopen()
         envelopes = list(host.write(journal))
         return envelopes, journal.stored, host.store.outcome()
     finally:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from scurry.checkpoint.file_journal import FileJournal
-from scurry.engine.live.copies import SlotCopy, can_be_copied
+from scurry.engine.live.copies import NoCopy, SlotCopy, can_be_copied
 from scurry.engine.live.messages import Done, Round, Told
 from scurry.runtime.envelope import CELLS, DRIVER, TICK, Envelope
 from scurry.runtime.host import SlotHost
@@ -175,11 +175,25 @@ class Parts:
             told = list(host.checkpoint(journal, tick.final))
         else:
             told = list(host.prepare())
-            if can_be_copied(host, journal, self._copy_above):
-                self._copies[stage] = SlotCopy(host, journal), tick.batch, told
+            copy = self._copy_of(host, journal)
+            if copy is not None:
+                self._copies[stage] = copy, tick.batch, told
                 return
             told.extend(host.finish(journal))
         self._tell(Told(self._index, tick.batch, stage, told, journal.stored))
+
+    def _copy_of(self, host: SlotHost, journal: FileJournal) -> SlotCopy | None:
+        if not can_be_copied(host, journal, self._copy_above):
+            return None
+        try:
+            return SlotCopy(host, journal)
+        except NoCopy as reason:
+            _log.warning(
+                "The system has not made a copy of the process of task %s (%s), so slot %s of "
+                "stage %s stands still while it writes its checkpoint.",
+                *(self._index, reason, host.slot, host.stage),
+            )
+            return None
 
     @property
     def copies(self) -> list[SlotCopy]:

@@ -111,23 +111,30 @@ class LocalStores:
         this process gets a store of its own, which has to be filled from the checkpoint: two
         processes that work on one slot must not read what the other writes."""
         deadline = time.monotonic() + seconds
-        # the store is kept open together with this file, and goes with it
-        lock = open(f"{store.path}.lock", "wb")  # noqa: SIM115
-        self._locks.append(lock)
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        while (lock := _locked(f"{store.path}.lock")) is None:
+            if time.monotonic() >= deadline:
+                store.seclude()
                 return
-            except OSError:
-                if time.monotonic() >= deadline:
-                    store.seclude()
-                    return
-                time.sleep(_LOOK_SECONDS)
+            time.sleep(_LOOK_SECONDS)
+        # the store is kept open together with this file, and goes with it
+        self._locks.append(lock)
 
     def _close_ended(self) -> None:
         """Let go of the stores whose files the driver has deleted."""
         for name in [name for name in self._open if not os.path.exists(name)]:
             self._open.pop(name).close()
+
+
+def _locked(path: str) -> IO[bytes] | None:
+    """The file ``path``, made if need be, open and locked; None if another process has locked it,
+    or has deleted it meanwhile, so that whoever comes next would lock another one."""
+    lock = open(path, "wb")  # noqa: SIM115
+    with contextlib.suppress(OSError):
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(lock.fileno()), os.stat(path)):
+            return lock
+    lock.close()
+    return None
 
 
 def _note(path: Path, checkpoint: str) -> None:
