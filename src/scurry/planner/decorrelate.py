@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from scurry.common.spans import NOWHERE
 from scurry.functions.builtin import resolve
-from scurry.functions.expressions import Call, Expression, InputRef, rewrite
+from scurry.functions.expressions import Call, Expression, InputRef, references, rewrite
 from scurry.planner.algebra import (
     Aggregate,
     Aggregation,
@@ -30,8 +30,8 @@ from scurry.planner.expressions_of import expressions_of
 from scurry.planner.gaps import refuse
 from scurry.planner.join_inner import join_lateral, join_results, joinable, peel_results
 from scurry.planner.mark_rows import mark_rows
-from scurry.planner.outer_columns import outer_refs_of
-from scurry.planner.rewrite import all_of, bottom_up, conjuncts
+from scurry.planner.outer_columns import outer_refs_of, with_outer_refs
+from scurry.planner.rewrite import all_of, bottom_up, conjuncts, moved
 
 
 def decorrelate(node: Node) -> Node:
@@ -50,6 +50,8 @@ def _decorrelate(node: Node) -> Node:
         return _project(node)
     if isinstance(node, Join) and node.kind == "inner":
         return _filter(Filter(replace(node, condition=None), _condition(node), span=node.span))
+    if isinstance(node, Join):
+        return _outer_join(node)
     (found,) = [one for one in expressions_of(node) if _has_query(one)][:1]
     raise refuse("nested-subquery", found.span or NOWHERE)
 
@@ -111,6 +113,57 @@ def _tested(condition: Expression) -> tuple[Subquery | None, bool]:
     if isinstance(condition, Subquery) and condition.kind != "scalar":
         return condition, negated
     return None, False
+
+
+def _outer_join(node: Join) -> Node:
+    """The value of each query in ON is a column of that side which the query mentions."""
+    width, sides = node.left.width, [node.left, node.right]
+    values: dict[Expression, tuple[int, Expression]] = {}
+    for query in _queries_in(_condition(node)):
+        at = _side(query, width)
+        sides[at], value = _with_values(sides[at], _shifted(query, -width) if at else query)
+        values[query] = at, value
+    added = sides[0].width - width
+
+    def placed(tree: Expression) -> Expression:
+        if isinstance(tree, Subquery):
+            at, value = values[tree]
+            return moved(value, sides[0].width) if at else value
+        if isinstance(tree, InputRef):
+            return moved(tree, added) if tree.index >= width else tree
+        return tree.with_operands(tuple(map(placed, tree.operands)))
+
+    made = replace(node, left=sides[0], right=sides[1], condition=placed(_condition(node)))
+    shown = (*range(width), *range(width + added, width + added + node.right.width))
+    refs = tuple(InputRef(at, made.type_of(at)) for at in shown[: node.width])
+    names = tuple(column.name for column in node.columns)
+    return Project(made, refs, names, span=node.span)
+
+
+def _queries_in(tree: Expression) -> list[Subquery]:
+    if isinstance(tree, Subquery):
+        return [tree]
+    return [found for operand in tree.operands for found in _queries_in(operand)]
+
+
+def _side(query: Subquery, width: int) -> int:
+    """The side of a join, the left one of which has so many columns, that a query mentions."""
+    inner = decorrelate(query.query)
+    mentioned = {ref.index for ref in outer_refs_of(inner)}
+    for operand in query.operands:
+        mentioned |= set(references(operand))
+        mentioned |= {ref.index for one in _queries_in(operand) for ref in outer_refs_of(one.query)}
+    sides = {index >= width for index in mentioned}
+    if len(sides) > 1:
+        raise refuse("nested-subquery", query.span or NOWHERE)
+    return int(True in sides)
+
+
+def _shifted(query: Subquery, by: int) -> Subquery:
+    """The query of a row whose columns stand elsewhere."""
+    inner = with_outer_refs(query.query, lambda ref: replace(ref, index=ref.index + by))
+    operands = tuple(moved(operand, by) for operand in query.operands)
+    return replace(query, query=inner, operands=operands)
 
 
 # --- conditions -----------------------------------------------------------------------------------

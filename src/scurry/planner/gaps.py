@@ -50,8 +50,8 @@ GAPS: dict[str, Gap] = {
     "model": Gap("A model as argument", "Call the model in a Python function."),
     "table-argument": Gap("A table as argument of this function", "Use LATERAL TABLE(f(column))."),
     "nested-subquery": Gap(
-        "A query within this expression",
-        "Join the query in FROM, or put it into WHERE by itself, with AND between conditions.",
+        "A query here that mentions both sides of an outer join",
+        "Join it in FROM, or let it mention the columns of one side only.",
     ),
     "correlated": Gap(
         "This way to refer to columns of the query around it",

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from scurry.functions.expressions import Expression, InputRef, rewrite
-from scurry.planner.algebra import Node, walk
+from scurry.planner.algebra import Lateral, Node, walk
 from scurry.planner.bind.scope import OuterRef
+from scurry.planner.bind.subqueries import Subquery
 from scurry.planner.expressions_of import expressions_of, with_expressions
 from scurry.planner.rewrite import bottom_up
 
@@ -55,3 +56,20 @@ def as_input(ref: OuterRef) -> Expression:
 def settled_tree(node: Node) -> Node:
     """An inner query without references of depth 1, as part of the query around it."""
     return bottom_up(node, lambda one: with_expressions(one, lambda tree: settled(tree, as_input)))
+
+
+def with_outer_refs(node: Node, change: Callable[[OuterRef], OuterRef], depth: int = 1) -> Node:
+    """An inner query whose references to the query ``depth`` levels around it are others. Queries
+    within it, and the right sides of lateral joins, are a level further from there."""
+
+    def query(found: Node, further: int) -> Node:
+        return with_outer_refs(found, change, depth + further)
+
+    def one(part: Expression) -> Expression:
+        if isinstance(part, OuterRef) and part.depth == depth:
+            return change(part)
+        return replace(part, query=query(part.query, 1)) if isinstance(part, Subquery) else part
+
+    lateral = isinstance(node, Lateral)
+    inputs = [query(source, int(lateral and at > 0)) for at, source in enumerate(node.inputs)]
+    return with_expressions(node.with_inputs(*inputs), lambda tree: rewrite(tree, one))

@@ -53,6 +53,8 @@ _QUERIES_IN_CONDITIONS = (
     "x.b <= (SELECT MAX(y.b) FROM ({o}) AS y WHERE y.a = x.a)",
     "x.b <= (SELECT COUNT(*) FROM ({o}) AS y WHERE y.a = x.a)",
     "x.b = (SELECT COUNT(*) + 1 FROM ({o}) AS y WHERE y.a = x.a AND y.s = x.s)",
+    "EXISTS (SELECT 1 FROM (SELECT z.b FROM ({o}) AS z WHERE z.a = x.a) AS y WHERE y.b > 1)",
+    "x.b < (SELECT COUNT(*) FROM (SELECT DISTINCT z.b FROM ({o}) AS z WHERE z.a <> x.a) AS y)",
 )
 
 
@@ -117,6 +119,19 @@ def joined(draw: Draw, depth: int) -> Query:
     return query(text, o=one, t=other)
 
 
+def joined_if(draw: Draw, depth: int) -> Query:
+    """A query in ON."""
+    kind = pick(draw, "JOIN", "LEFT JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN")
+    asked = pick(draw, *_QUERIES_IN_CONDITIONS)
+    asked = asked if draw(st.booleans()) else asked.replace("y.", "w.").replace("AS y", "AS w")\
+        .replace("x.", "y.")  # fmt: skip
+    more = pick(draw, "{0}", "{0}", "NOT {0}", "({0} OR x.b = y.b)").replace("{0}", asked)
+    columns = pick(draw, "x.a, y.b, x.s", "y.a, x.b, y.s")
+    parts = {name: built(draw, depth - at) for name, at in (("l", 1), ("r", 2), ("o", 2))}
+    text = f"SELECT {columns} FROM ({{l}}) AS x {kind} ({{r}}) AS y ON x.a = y.a AND {more}"
+    return query(text, **parts)
+
+
 def with_itself(draw: Draw, depth: int) -> Query:
     """A query that is used twice."""
     kind = pick(draw, "JOIN", "LEFT JOIN", "FULL JOIN")
@@ -148,6 +163,22 @@ def grouped(draw: Draw, depth: int) -> Query:
                   " HAVING SUM(b) > 2 OR COUNT(DISTINCT s) = 1")  # fmt: skip
     text = f"SELECT {key} AS a, {_calls(draw)} FROM ({{i}}) AS g GROUP BY {key}{more}{having}"
     return query(text, i=built(draw, depth - 1))
+
+
+def grouped_asking(draw: Draw, depth: int) -> Query:
+    """Queries beside, within and about aggregates."""
+    call = pick(
+        draw,
+        "(SELECT MAX(y.b) FROM ({o}) AS y WHERE y.a = x.b)",
+        "COUNT(*) + (SELECT COUNT(*) FROM ({o}) AS y WHERE y.a < x.b)",
+        "SUM((SELECT MAX(y.b) FROM ({o}) AS y WHERE y.a = x.a))",
+        "COUNT(*) FILTER (WHERE x.a IN (SELECT y.a FROM ({o}) AS y))",
+    )
+    having = pick(draw, "", "", " HAVING EXISTS (SELECT 1 FROM ({o}) AS y WHERE y.a = x.b)",
+                  " HAVING x.b NOT IN (SELECT y.b FROM ({o}) AS y WHERE y.a = x.b)",
+                  " HAVING COUNT(*) > (SELECT MIN(y.b) FROM ({o}) AS y)")  # fmt: skip
+    text = f"SELECT x.b AS a, {call} AS b, MIN(x.s) AS s FROM ({{i}}) AS x GROUP BY x.b{having}"
+    return query(text, i=built(draw, depth - 1), o=built(draw, depth - 2))
 
 
 def whole(draw: Draw, depth: int) -> Query:
@@ -226,9 +257,9 @@ def unnested(draw: Draw, depth: int) -> Query:
     return query(text, i=built(draw, depth - 1))
 
 
-SHAPES = (projected, asked, selected, joined, joined, joined, with_itself, grouped, grouped, whole,
-          grouping_sets, distinct, combined, ranked, ranked, limited, over, lateral,
-          unnested)  # fmt: skip
+SHAPES = (projected, asked, selected, joined, joined, joined, joined_if, with_itself, grouped,
+          grouped, grouped_asking, whole, grouping_sets, distinct, combined, ranked, ranked,
+          limited, over, lateral, unnested)  # fmt: skip
 
 
 def built(draw: Draw, depth: int) -> Query:

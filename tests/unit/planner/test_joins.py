@@ -99,6 +99,33 @@ def tables() -> Tables:
             [("x", 0), ("y", 2), ("z", 2), ("n", 0)],
         ),
         ("SELECT a FROM l WHERE (k, a) IN (SELECT k, 'y' FROM r)", [("y",)]),
+        (
+            "SELECT a, b FROM l LEFT JOIN r ON l.k = r.k AND b > (SELECT MAX(b) - 10 FROM r) "
+            "AND r.k IN (SELECT k FROM s) AND EXISTS (SELECT 1 FROM s WHERE c = 7 AND s.k = l.k)",
+            [("x", None), ("y", 21), ("z", 21), ("n", None)],
+        ),
+        (
+            "SELECT a, b FROM l FULL JOIN r ON l.k = r.k "
+            "AND b NOT IN (SELECT b FROM r WHERE b < 21)",
+            [("x", None), ("y", 21), ("z", 21), ("n", None), (None, 20), (None, 30), (None, 0)],
+        ),
+        (
+            "SELECT a, (SELECT MAX(c) FROM s WHERE s.k < 1 + l.k) FROM l GROUP BY a, k",
+            [("x", 5), ("y", 9), ("z", 9), ("n", None)],
+        ),
+        (
+            "SELECT a FROM l GROUP BY a, k "
+            "HAVING EXISTS (SELECT 1 FROM s WHERE s.k = l.k AND c > 5)",
+            [("y",), ("z",)],
+        ),
+        ("SELECT SUM((SELECT MAX(c) FROM s WHERE s.k = l.k)) FROM l", [(23,)]),
+        (
+            "SELECT a FROM l WHERE EXISTS (SELECT 1 FROM (SELECT b FROM r WHERE r.k = l.k) AS q "
+            "WHERE b > 20)",
+            [("y",), ("z",)],
+        ),
+        ("SELECT a FROM l JOIN r USING (k) WHERE EXISTS (SELECT 1 FROM s WHERE c = k + 5)",
+         [("y",), ("y",), ("z",), ("z",)]),
         ("SELECT k FROM l INTERSECT SELECT k FROM r", [(2,), (None,)]),
         ("SELECT k FROM l EXCEPT SELECT k FROM r", [(1,)]),
         ("SELECT k FROM l INTERSECT ALL SELECT k FROM r", [(2,), (2,), (None,)]),
@@ -160,7 +187,8 @@ def test_joins_of_windows(tables: Tables) -> None:
     "query",
     [
         "SELECT a FROM l WHERE EXISTS (SELECT 1 FROM r FULL JOIN s ON r.k = s.k AND s.c > l.k)",
-        "SELECT a FROM l LEFT JOIN r ON l.k = r.k AND r.b IN (SELECT c FROM s)",
+        "SELECT a FROM l LEFT JOIN r ON l.k = r.k "
+        "AND b > (SELECT MIN(c) FROM s WHERE c > l.k + r.k)",
         "SELECT n FROM o JOIN l FOR SYSTEM_TIME AS OF o.ts ON o.id = l.k",
     ],
 )

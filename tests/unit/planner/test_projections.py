@@ -62,6 +62,8 @@ def tables() -> Tables:
         ("SELECT x, i FROM t CROSS JOIN UNNEST(arr) WITH ORDINALITY AS z(x, i)", [(1, 1), (2, 2)]),
         ("SELECT k, w FROM t CROSS JOIN UNNEST(m) AS z(k, w)", [("k", 1)]),
         ("SELECT x FROM UNNEST(ARRAY[7, 8]) AS z(x)", [(7,), (8,)]),
+        ("SELECT x, y FROM UNNEST(ARRAY[ROW(1, 'a'), NULL]) AS z(x, y)", [(1, "a")]),
+        ("SELECT a FROM t ORDER BY a LIMIT 0", []),
         ("VALUES (1, 'a'), (2, NULL)", [(1, "a"), (2, None)]),
         ("SELECT x + 1 FROM (VALUES (1), (2)) AS t(x)", [(2,), (3,)]),
         ("SELECT x FROM (VALUES (1 + 1), (ABS(-7))) AS t(x)", [(2,), (7,)]),

@@ -48,6 +48,11 @@ def tables() -> Tables:
         ("SELECT id FROM orders WHERE COUNT(*) > 1", "COUNT(*)", "cannot stand in WHERE"),
         ("SELECT name, COUNT(*) FROM orders GROUP BY id", "name", "neither in GROUP BY nor"),
         (
+            "SELECT (SELECT MAX(id) FROM other WHERE id = price) FROM orders GROUP BY name",
+            "price",
+            "neither in GROUP BY nor",
+        ),
+        (
             "SELECT SUM(COUNT(*)) FROM orders",
             "COUNT(*)",
             "cannot stand in the arguments of another",

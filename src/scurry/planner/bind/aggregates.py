@@ -8,7 +8,7 @@ column of its result, and a column that is neither is a mistake.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from scurry.common.data_types import DataType, DataTypes
@@ -20,9 +20,11 @@ from scurry.functions.udfs.wrappers import UserDefinedFunctionWrapper
 from scurry.planner.algebra import Aggregate, Aggregation, Expand, Node, Project
 from scurry.planner.bind.calls import CallBinder
 from scurry.planner.bind.expressions import ExpressionBinder
-from scurry.planner.bind.subqueries import AggregateRef, WindowRef
+from scurry.planner.bind.scope import OuterRef
+from scurry.planner.bind.subqueries import AggregateRef, Subquery, WindowRef
 from scurry.planner.errors import SqlValidationError, at
 from scurry.planner.gaps import refuse
+from scurry.planner.outer_columns import with_outer_refs
 from scurry.planner.time_attributes import plain
 from scurry.planner.windows import windows_of
 from scurry.sql import ast
@@ -46,13 +48,12 @@ class Pending:
 
 def pending_aggregate(binder: CallBinder, call: ast.FunctionCall) -> Pending:
     """An aggregate call with its arguments bound over the input."""
-    if call.within_group:
+    if call.within_group and str(call.name).upper() != "COLLECT":  # a multiset has no order
         raise refuse("within-group", call.span)
     if call.order_by:
         raise refuse("aggregate-order", call.span)
-    inner = ExpressionBinder(
-        binder.scope, binder.catalog, clause="the arguments of another aggregate"
-    )
+    clause = "the arguments of another aggregate"
+    inner = ExpressionBinder(binder.scope, binder.catalog, binder.queries, clause=clause)
     condition = None if call.filter is None else inner.condition(call.filter, "FILTER")
     distinct = call.quantifier == "DISTINCT"
     user = binder.user_function(call)
@@ -209,7 +210,15 @@ class Aggregates:
                 tree.span,
                 "Add it to GROUP BY, or take MAX or MIN of it.",
             )
+        if isinstance(tree, Subquery):
+            tree = replace(tree, query=with_outer_refs(tree.query, self._regroup_outer))
         return tree.with_operands(tuple(map(self.regroup, tree.operands)))
+
+    def _regroup_outer(self, ref: OuterRef) -> OuterRef:
+        """A column of the groups, as a query within the expression refers to it."""
+        found = self.regroup(InputRef(ref.index, ref.type, span=ref.span))
+        assert isinstance(found, InputRef)
+        return replace(ref, index=found.index, type=found.type)
 
     def _may_be_null(self, group: int) -> bool:
         return self.sets is not None and not all(group in one for one in self.sets)

@@ -52,7 +52,8 @@ class CallBinder(ABC):
     ) -> None:
         self.scope = scope
         self.catalog = catalog
-        self._query = query
+        #: binds queries within expressions, None where none can stand
+        self.queries = query
         self._collector = collector
         #: where the expression stands, for messages about aggregates
         self.clause = clause
@@ -63,10 +64,10 @@ class CallBinder(ABC):
 
     def inner_query(self, node: ast.QueryNode) -> Node:
         """A query within the expression."""
-        if self._query is None:
+        if self.queries is None:
             message = f"A query cannot stand in {self.clause or 'this expression'}"
             raise SqlValidationError(message, node.span)
-        return self._query(node, self.scope)
+        return self.queries(node, self.scope)
 
     # --- which function it is ---------------------------------------------------------------------
 

@@ -82,7 +82,7 @@ class RelationBinder:
                 raise SqlValidationError(message, node.span)
             return self._table(node, outer)
         if isinstance(node, ast.DerivedTable):
-            found = self._query(node.query, None)
+            found = self._query(node.query, outer)
             return Bound(found, Scope.of("", found.columns, outer))
         if isinstance(node, ast.TableFunctionRef) and _is_one_of(node.call, WINDOW_FUNCTIONS):
             found = bind_window_table(node.call, self._table_argument, self.catalog.batch)

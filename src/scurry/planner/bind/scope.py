@@ -13,7 +13,7 @@ from typing import Any
 from scurry.common.data_types import DataType, DataTypes, RowType
 from scurry.common.spans import Span
 from scurry.functions.builtin import resolve
-from scurry.functions.expressions import Expression, InputRef, Literal
+from scurry.functions.expressions import Expression, InputRef, Literal, rewrite
 from scurry.planner.columns import Column, Columns
 from scurry.planner.errors import SqlValidationError, unknown
 from scurry.sql.ast.node import Identifier, Name
@@ -114,8 +114,8 @@ class Scope:
     def _column(self, name: Name, depth: int) -> Expression | None:
         first, rest = name.parts[0], name.parts[1:]
         for merged, expression in self.merged:
-            if merged == first.name and depth == 0:
-                return self._fields(expression, rest)
+            if merged == first.name:
+                return self._fields(_seen_from(expression, depth), rest)
         places = [place for one in self.relations for place in one.places(first.name)]
         if len(places) > 1:
             raise _ambiguous(name, first, [one.alias for one in self.relations])
@@ -180,6 +180,17 @@ class Scope:
             (column, InputRef(relation.start + at, column.type))
             for at, column in enumerate(relation.columns)
         ]
+
+
+def _seen_from(tree: Expression, depth: int) -> Expression:
+    """An expression over columns, as a query so many levels within refers to it."""
+
+    def change(one: Expression) -> Expression:
+        if depth and isinstance(one, InputRef):
+            return OuterRef(depth, one.index, one.type, span=one.span)
+        return one
+
+    return rewrite(tree, change)
 
 
 def field_of(found: Expression, part: Identifier) -> Expression:

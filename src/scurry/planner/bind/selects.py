@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from scurry.common.data_types import RowType
-from scurry.functions.expressions import Expression, InputRef
+from scurry.common.data_types import DataTypes, RowType
+from scurry.functions.expressions import Expression, InputRef, Literal
 from scurry.planner.algebra import Aggregate, Filter, Node, Project, Sort, SortItem
 from scurry.planner.bind.aggregates import Aggregates
 from scurry.planner.bind.calls import CallBinder
@@ -272,6 +272,8 @@ def sorted_node(node: Node, keys: tuple[SortItem, ...], offset: int, fetch: int 
     """The relation ordered and limited, if anything is asked for."""
     if not keys and not offset and fetch is None:
         return node
+    if fetch == 0:
+        return Filter(node, Literal(False, DataTypes.BOOLEAN(False)), span=node.span)
     return Sort(node, keys, offset, fetch, span=node.span)
 
 

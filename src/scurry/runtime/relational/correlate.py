@@ -81,7 +81,7 @@ class CorrelateOperator(EvaluatingOperator):
     def _tables(self, columns: pa.RecordBatch) -> Tables:
         if isinstance(self._table, Unnest):
             operand = self.evaluate(self._table.operand, columns)
-            made, origin = unnested(operand)
+            made, origin = unnested(operand, skip_null_rows=not self._table.ordinality)
             if self._table.multiset:
                 made, origin = _repeated(made[0], made[1], origin)
             if self._table.ordinality:
@@ -113,8 +113,9 @@ class CorrelateOperator(EvaluatingOperator):
         return made, np.array(origin, dtype=np.int64)
 
 
-def unnested(column: pa.Array) -> Tables:
-    """The elements of all arrays, maps or multisets of a column, as columns."""
+def unnested(column: pa.Array, skip_null_rows: bool = False) -> Tables:
+    """The elements of all arrays, maps or multisets of a column, as columns. Where the elements are
+    rows, Flink leaves those that are NULL themselves out, unless it has to number them."""
     kind = column.type
     if pa.types.is_map(kind):
         lengths, places = _inside(column)
@@ -124,6 +125,9 @@ def unnested(column: pa.Array) -> Tables:
     elements = column.values.take(places)
     origin = np.repeat(np.arange(len(column)), lengths)
     if pa.types.is_struct(elements.type):
+        if skip_null_rows and elements.null_count:
+            there = elements.is_valid().to_numpy(zero_copy_only=False)
+            elements, origin = elements.filter(pa.array(there)), origin[there]
         return list(elements.flatten()), origin
     return [elements], origin
 
