@@ -8,6 +8,7 @@ from typing import Any
 from scurry.plan import relational as nodes
 from scurry.plan.node import Node
 from scurry.runtime.operator import Operator
+from scurry.runtime.relational import local_windows
 from scurry.runtime.relational.appended_top import AppendedTopOperator
 from scurry.runtime.relational.async_lookup_join import AsyncLookupJoinOperator
 from scurry.runtime.relational.best_rows import LastRowOperator, TopRowOperator
@@ -144,8 +145,37 @@ _OPERATORS: dict[type[nodes.Relational], tuple[type[Operator], Arguments]] = {
 }
 
 
+#: what runs windows in the time of a zone
+_LOCAL: dict[type[Operator], type[Operator]] = {
+    WindowTableOperator: local_windows.LocalWindowTableOperator,
+    WindowAggregateOperator: local_windows.LocalWindowAggregateOperator,
+    SessionPartialsOperator: local_windows.LocalSessionPartialsOperator,
+    SessionAggregateOperator: local_windows.LocalSessionAggregateOperator,
+    SessionRowsOperator: local_windows.LocalSessionRowsOperator,
+    WindowJoinOperator: local_windows.LocalWindowJoinOperator,
+    WindowRankOperator: local_windows.LocalWindowRankOperator,
+}
+#: the same for sessions of processing time
+_LOCAL_BOUNDS: dict[type[Operator], type[Operator]] = {
+    SessionAggregateOperator: local_windows.LocalBoundsOperator,
+    SessionRowsOperator: local_windows.LocalRowBoundsOperator,
+}
+
+
 def relational_operator(node: Node) -> tuple[type[Operator], Arguments] | None:
     """What runs ``node``, if it is of a relation, and what gives the arguments for that."""
+    found = _plain_operator(node)
+    zone = getattr(node, "zone", "")
+    if found is None or not zone:
+        return found
+    operator, arguments = found
+    known = _LOCAL
+    if isinstance(node, nodes.SessionAggregate | nodes.SessionRows) and node.time is None:
+        known = _LOCAL_BOUNDS
+    return known[operator], lambda one: (*arguments(one), zone)
+
+
+def _plain_operator(node: Node) -> tuple[type[Operator], Arguments] | None:
     if isinstance(node, nodes.Rank):
         return _rank(node)
     if isinstance(node, nodes.Deduplicate):

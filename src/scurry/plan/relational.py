@@ -172,6 +172,8 @@ class WindowTable(Relational):
     size: int
     step: int = 0
     offset: int = 0
+    #: the zone in whose time windows are, empty where they are in the times of their rows
+    zone: str = ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -234,6 +236,7 @@ class WindowAggregate(Keyed):
     properties: tuple[str, ...] = ("start", "end", "time")
     event_time: bool = True
     retracting: bool = False
+    zone: str = ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -247,6 +250,7 @@ class SessionAggregate(Keyed):
     gap: int
     properties: tuple[str, ...] = ("start", "end", "time")
     retracting: bool = False
+    zone: str = ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -256,6 +260,7 @@ class SessionRows(Keyed):
 
     time: int | None
     gap: int
+    zone: str = ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -348,6 +353,7 @@ class WindowJoin(KeyedPair):
     left_window: tuple[int, int]
     right_window: tuple[int, int]
     condition: Any = None
+    zone: str = ""
 
 
 # --- order
@@ -382,6 +388,7 @@ class WindowRank(Keyed):
     window_start: int
     window_end: int
     number: bool = False
+    zone: str = ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

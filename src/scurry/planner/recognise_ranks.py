@@ -18,7 +18,7 @@ from scurry.functions.expressions import Call, Expression, InputRef, Literal
 from scurry.planner.algebra import ALL_ROWS, Filter, Node, Over, Project, Rank
 from scurry.planner.pattern_refs import columns_read
 from scurry.planner.physical import BoundedRank, Deduplicate, WindowRank
-from scurry.planner.rewrite import all_of, bottom_up, conjuncts, substituted
+from scurry.planner.rewrite import all_of, bottom_up, conjuncts, no_rows_of, substituted
 from scurry.planner.time_attributes import is_time_attribute
 from scurry.planner.traits import changes_of
 from scurry.planner.windows import windows_of
@@ -157,6 +157,8 @@ def _whole(literal: Literal) -> bool:
 def _ranked(over: Over, found: _Range, last: int) -> Node:
     """The rows, and the number as a last column."""
     name, source = over.columns[-1].name, over.input
+    if last < found.first:
+        return _with_number(no_rows_of(source), last, over)
     windows = windows_of(source)
     if windows is not None and {windows.start, windows.end} <= set(over.partition):
         assert windows.start is not None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from scurry.common.data_types import DataTypes
 from scurry.functions.builtin import resolve
-from scurry.functions.expressions import Expression, InputRef, rewrite
+from scurry.functions.expressions import Expression, InputRef, Literal, rewrite
 from scurry.functions.expressions import conjuncts as conjuncts
-from scurry.planner.algebra import Node
+from scurry.planner.algebra import Filter, Node
 
 
 def bottom_up(node: Node, change: Callable[[Node], Node]) -> Node:
@@ -16,6 +17,11 @@ def bottom_up(node: Node, change: Callable[[Node], Node]) -> Node:
     if any(new is not old for new, old in zip(inputs, node.inputs, strict=True)):
         node = node.with_inputs(*inputs)
     return change(node)
+
+
+def no_rows_of(node: Node) -> Node:
+    """A relation of the same columns that has no rows."""
+    return Filter(node, Literal(False, DataTypes.BOOLEAN(False)), span=node.span)
 
 
 def all_of(conditions: list[Expression]) -> Expression | None:

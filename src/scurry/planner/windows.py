@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from scurry.common.data_types import LocalZonedTimestampType
 from scurry.functions.expressions import InputRef
 from scurry.planner import algebra, physical
 from scurry.planner.algebra import Node
@@ -19,6 +20,8 @@ class WindowColumns:
     time: int | None
     event_time: bool
     kind: str
+    #: whether they are of points in time (TIMESTAMP_LTZ), and so in the time of a zone
+    zoned: bool = False
 
     def moved(self, places: dict[int, int]) -> WindowColumns:
         """The same in a relation whose columns have moved; None for those that are not there."""
@@ -29,17 +32,26 @@ class WindowColumns:
         return replace(self, start=place(self.start), end=place(self.end), time=place(self.time))
 
 
+def is_zoned(node: Node) -> bool:
+    """Whether the windows of an operator on windows are in the time of a zone."""
+    if isinstance(node, algebra.WindowTable | physical.SessionAggregate):
+        return isinstance(node.input.type_of(node.time), LocalZonedTimestampType)
+    windows = windows_of(node.inputs[0])
+    return windows is not None and windows.zoned
+
+
 def windows_of(node: Node) -> WindowColumns | None:
     """The window columns of a relation, None if it has no windows."""
     if isinstance(node, algebra.WindowTable):
         event_time = not is_proctime(node.input.type_of(node.time))
         start = node.width - 3
-        return WindowColumns(start, start + 1, start + 2, event_time, node.kind)
+        zoned = is_zoned(node)
+        return WindowColumns(start, start + 1, start + 2, event_time, node.kind, zoned)
     if isinstance(node, physical.WindowAggregate | physical.SessionAggregate):
         start = len(node.keys) + len(node.calls)
         time = start + 2 if len(node.window) > 2 else None
         event_time = not isinstance(node, physical.WindowAggregate) or node.event_time
-        return WindowColumns(start, start + 1, time, event_time, "aggregated")
+        return WindowColumns(start, start + 1, time, event_time, "aggregated", is_zoned(node))
     if isinstance(node, algebra.Project):
         below = windows_of(node.input)
         if below is None:

@@ -106,6 +106,7 @@ def test_tables_and_aggregates() -> None:
     mean.accumulate(accumulator, 1)
     mean.accumulate(accumulator, 2)
     assert mean.get_value(accumulator) == 1.5
+    assert mean.get_value([(float("nan"),)]) is None
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,15 @@ def test_counts_of_counts(tables: Tables) -> None:
             "GROUP BY GROUPING SETS (k, v)",
             [("a", 1, 1), ("b", 1, 1), ("c", 1, 1), (None, 2, 2), (None, 1, 2)],
         ),
+        (
+            "SELECT k, COUNT(*), GROUP_ID(), GROUPING(k) FROM e WHERE v < 3 AND k <> 'c' "
+            "GROUP BY GROUPING SETS ((k), (), (k))",
+            [("a", 1, 0, 0), ("a", 1, 1, 0), ("b", 1, 0, 0), ("b", 1, 1, 0), (None, 2, 0, 1)],
+        ),
+        (
+            "SELECT k, COUNT(*) FROM e WHERE v < 3 GROUP BY DISTINCT k, ROLLUP(k)",
+            [("a", 1), ("b", 1), ("c", 1)],
+        ),
     ],
 )  # fmt: skip
 def test_tables_of_groups(tables: Tables, query: str, expected: list[Any]) -> None:

@@ -48,6 +48,22 @@ def test_top_n(tables: Tables, condition: str, expected: list[Any]) -> None:
     assert tables.rows(query) == expected
 
 
+@pytest.mark.parametrize("condition", ["rn <= 0", "rn < 1", "rn = 0", "rn > 3 AND rn < 2"])
+def test_no_number_at_all(tables: Tables, condition: str) -> None:
+    query = RANKED.format(columns="k, rn", by="k", order="v", table="e", condition=condition)
+    assert tables.rows(query) == []
+
+
+def test_functions_over_aggregates_of_groups(tables: Tables) -> None:
+    query = "SELECT k, SUM(v), SUM(SUM(v)) OVER (ORDER BY k) FROM e GROUP BY k"
+    assert tables.rows(query) == [("a", 18, 18), ("b", 3, 21)]
+
+
+def test_values_before_that_are_constants(tables: Tables) -> None:
+    query = "SELECT k, LAG('x') OVER (PARTITION BY k ORDER BY ts) FROM e"
+    assert tables.rows(query) == [("a", "x"), ("a", "x"), ("a", None), ("b", "x"), ("b", None)]
+
+
 def test_the_number_can_be_selected(tables: Tables) -> None:
     query = RANKED.format(columns="rn, v", by="k", order="v", table="e", condition="rn <= 1")
     assert tables.rows(query) == [(1, 1), (1, 5)]

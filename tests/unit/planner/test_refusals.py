@@ -87,6 +87,13 @@ def tables() -> Tables:
             "ts, INTERVAL",
             "TUMBLE needs a time attribute",
         ),
+        ("SELECT MAX(tags) FROM orders", "MAX(tags)", "MAX does not take (ARRAY<STRING>)"),
+        ("SELECT id FROM other ORDER BY q LIMIT 1", "q", "ORDER BY takes no ROW"),
+        (
+            "SELECT SUM(LAG(id) OVER (ORDER BY id)) OVER (ORDER BY id) FROM orders",
+            "LAG(",
+            "cannot stand in the arguments of another call with OVER",
+        ),
         ("SELECT ROW_NUMBER() FROM orders", "ROW_NUMBER()", "ROW_NUMBER needs an OVER clause"),
         (
             "SELECT TUMBLE_START(ts, INTERVAL '1' DAY) FROM e",

@@ -74,7 +74,8 @@ def _to_double(given: DataType) -> DataType | None:
 
 
 def _with_order(given: DataType) -> DataType | None:
-    return None if isinstance(given, VariantType) else given
+    without = (VariantType, ArrayType, MapType, MultisetType, RowType)
+    return None if isinstance(given, without) else given
 
 
 FAMILIES: dict[str, Family] = {

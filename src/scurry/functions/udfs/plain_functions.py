@@ -6,6 +6,7 @@ accumulator is the list of these rows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -76,7 +77,9 @@ class WholeColumns(AggregateFunction[Any, list[Row]]):
         if not accumulator:
             return None
         value = self._of_columns(*(pd.Series(column) for column in zip(*accumulator, strict=True)))
-        return value.item() if hasattr(value, "item") else value
+        value = value.item() if hasattr(value, "item") else value
+        # as in a column of pandas, NaN says that there is no value
+        return None if isinstance(value, float) and math.isnan(value) else value
 
 
 class WholeColumnsOf(WholeColumns):

@@ -18,7 +18,7 @@ from scurry.functions.builtin.signatures import cast_to
 from scurry.functions.expressions import Expression, InputRef, Literal
 from scurry.functions.udfs.wrappers import UserDefinedFunctionWrapper
 from scurry.planner.algebra import Aggregate, Aggregation, Expand, Node, Project
-from scurry.planner.bind.calls import CallBinder
+from scurry.planner.bind.calls import CallBinder, Collector
 from scurry.planner.bind.expressions import ExpressionBinder
 from scurry.planner.bind.scope import OuterRef
 from scurry.planner.bind.subqueries import AggregateRef, Subquery, WindowRef
@@ -46,14 +46,17 @@ class Pending:
     constants: tuple[Any, ...] = ()
 
 
-def pending_aggregate(binder: CallBinder, call: ast.FunctionCall) -> Pending:
-    """An aggregate call with its arguments bound over the input."""
+def pending_aggregate(
+    binder: CallBinder, call: ast.FunctionCall, collector: Collector | None = None
+) -> Pending:
+    """An aggregate call with its arguments bound over the input; ``collector`` takes aggregates
+    within them, which only a call with OVER may have."""
     if call.within_group and str(call.name).upper() != "COLLECT":  # a multiset has no order
         raise refuse("within-group", call.span)
     if call.order_by:
         raise refuse("aggregate-order", call.span)
     clause = "the arguments of another aggregate"
-    inner = ExpressionBinder(binder.scope, binder.catalog, binder.queries, clause=clause)
+    inner = ExpressionBinder(binder.scope, binder.catalog, binder.queries, collector, clause)
     condition = None if call.filter is None else inner.condition(call.filter, "FILTER")
     distinct = call.quantifier == "DISTINCT"
     user = binder.user_function(call)
@@ -131,8 +134,11 @@ class Aggregates:
 
     def _grouping(self, binder: CallBinder, call: ast.FunctionCall, name: str) -> Expression:
         """Bits of the number of the grouping set: 1 for a column that is not in it."""
-        if name == "GROUP_ID" or self.sets is None:
+        if self.sets is None:
             return Literal(0, _BIGINT, span=call.span)
+        if name == "GROUP_ID":
+            before = Literal(2 ** len(self.groups), _BIGINT)
+            return cast_to(resolve("/", (AggregateRef(GROUPING_ID, _BIGINT), before)), _BIGINT)
         inner = ExpressionBinder(binder.scope, binder.catalog, clause=name)
         result: Expression = Literal(0, _BIGINT)
         for argument in call.arguments:
@@ -175,7 +181,7 @@ class Aggregates:
         groups = tuple(range(len(self.groups)))
         if self.sets is None:
             return Aggregate(below, groups, calls, ttl, span=source.span)
-        ids = tuple(self._set_number(one) for one in self.sets)
+        ids = tuple(self._set_number(at) for at in range(len(self.sets)))
         below = Expand(below, groups, tuple(self.sets), ids)
         return Aggregate(below, (*groups, below.width - 1), calls, ttl, span=source.span)
 
@@ -189,9 +195,14 @@ class Aggregates:
             one.function, arguments, one.type, one.distinct, chosen, one.constants, f"${name}"
         )
 
-    def _set_number(self, members: tuple[int, ...]) -> int:
-        last = len(self.groups) - 1
-        return sum(2 ** (last - at) for at in range(last + 1) if at not in members)
+    def _set_number(self, index: int) -> int:
+        """The bits of the groups that are not in a set; above them, how many equal sets came
+        before it, so that each has rows of its own."""
+        assert self.sets is not None
+        last, members = len(self.groups) - 1, self.sets[index]
+        bits = sum(1 << (last - at) for at in range(last + 1) if at not in members)
+        before = self.sets[:index].count(members)
+        return bits + (before << (last + 1))
 
     def regroup(self, tree: Expression) -> Expression:
         """An expression over the input as one over the aggregation."""

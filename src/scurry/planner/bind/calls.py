@@ -54,7 +54,8 @@ class CallBinder(ABC):
         self.catalog = catalog
         #: binds queries within expressions, None where none can stand
         self.queries = query
-        self._collector = collector
+        #: takes aggregates and calls with OVER, None where none can stand
+        self.collector = collector
         #: where the expression stands, for messages about aggregates
         self.clause = clause
 
@@ -104,8 +105,8 @@ class CallBinder(ABC):
         return self.catalog.find_function(node.name.names)
 
     def _collected(self, node: ast.FunctionCall) -> Collector:
-        if self._collector is not None:
-            return self._collector
+        if self.collector is not None:
+            return self.collector
         what = "A function with OVER" if node.over is not None else f"The aggregate {node.name}"
         advice = "Put it into the select list of a query within FROM."
         raise SqlValidationError(f"{what} cannot stand in {self.clause}", node.span, advice)

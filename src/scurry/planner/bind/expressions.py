@@ -16,6 +16,7 @@ from scurry.common.data_types import (
 )
 from scurry.common.spans import Span
 from scurry.functions.builtin import resolve, resolve_cast
+from scurry.functions.builtin.signatures import cast_to
 from scurry.functions.expressions import Call, Expression, Literal
 from scurry.planner.bind.calls import CallBinder
 from scurry.planner.bind.data_types import bind_interval, bind_type
@@ -52,7 +53,7 @@ class ExpressionBinder(CallBinder):
         if not isinstance(found.type, BooleanType | NullType):
             message = f"{where} needs a condition, but this is {found.type.describe()}"
             raise SqlValidationError(message, node.span, "Compare it with something.")
-        return found
+        return cast_to(found, _TRUE.nullable()) if isinstance(found.type, NullType) else found
 
     # --- operators --------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ def bind_grouping(
     are made of any timestamp."""
     binder = _GroupingBinder(source, bind, batch)
     choices = [binder.sets_of(item) for item in clause.items]
-    sets = [tuple(dict.fromkeys(sum(chosen, ()))) for chosen in product(*choices)]
+    sets = [tuple(sorted(set(sum(chosen, ())))) for chosen in product(*choices)]
     if clause.quantifier == "DISTINCT":
         sets = list(dict.fromkeys(sets))
     plain = len(sets) == 1 and len(sets[0]) == len(binder.groups)

@@ -10,13 +10,15 @@ from scurry.functions.builtin import Kind, find, resolve_aggregate
 from scurry.functions.expressions import Expression, InputRef, Literal
 from scurry.planner.algebra import Aggregation, FrameSpec, Node, Over, Project, SortItem
 from scurry.planner.bind.aggregates import Pending, pending_aggregate
-from scurry.planner.bind.calls import CallBinder
+from scurry.planner.bind.calls import CallBinder, Collector
+from scurry.planner.bind.expressions import ExpressionBinder
 from scurry.planner.bind.literals import is_months
 from scurry.planner.bind.orders import check_order
 from scurry.planner.bind.subqueries import OverRef
 from scurry.planner.errors import SqlValidationError, at, unknown
 from scurry.sql import ast
 
+_ARGUMENTS = "the arguments of another call with OVER"
 Regroup = Callable[[Expression], Expression]
 
 
@@ -88,15 +90,36 @@ class OverCalls:
         return node, places
 
 
+@dataclass(frozen=True)
+class _WithinOver:
+    """What may stand in the arguments of a call with OVER: aggregates of the groups."""
+
+    collector: Collector
+
+    def aggregate(self, binder: CallBinder, call: ast.FunctionCall) -> Expression:
+        return self.collector.aggregate(binder, call)
+
+    def over(self, binder: CallBinder, call: ast.FunctionCall) -> Expression:
+        message = f"A function with OVER cannot stand in {_ARGUMENTS}"
+        raise SqlValidationError(message, call.span, "Put it into a query within FROM.")
+
+    def window(self, binder: CallBinder, call: ast.FunctionCall) -> Expression:
+        return self.collector.window(binder, call)
+
+
 def _function(binder: CallBinder, call: ast.FunctionCall) -> Pending:
     entry = find(str(call.name)) if binder.user_function(call) is None else None
+    within = None if binder.collector is None else _WithinOver(binder.collector)
     if entry is None or entry.kind is not Kind.WINDOW:
-        return pending_aggregate(binder, call)
-    arguments = [binder.bind(one) for one in call.arguments]
+        return pending_aggregate(binder, call, within)
+    inner = ExpressionBinder(binder.scope, binder.catalog, binder.queries, within, _ARGUMENTS)
+    arguments = [inner.bind(one) for one in call.arguments]
     with at(call.span):
         found, adapted, result = resolve_aggregate(entry.name, arguments)
-    constants = tuple(a.value for a in adapted if isinstance(a, Literal))
-    kept = tuple(a for a in adapted if not isinstance(a, Literal))
+    values = adapted[:1] if found.name in ("LAG", "LEAD") else ()
+    options = adapted[len(values) :]
+    constants = tuple(a.value for a in options if isinstance(a, Literal))
+    kept = (*values, *(a for a in options if not isinstance(a, Literal)))
     if found.name in ("ROW_NUMBER", "RANK", "DENSE_RANK"):
         result = DataTypes.BIGINT(False)
     return Pending(found.name, kept, result, constants=constants)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from scurry.common.data_types import DataTypes, RowType
-from scurry.functions.expressions import Expression, InputRef, Literal
+from scurry.common.data_types import RowType
+from scurry.functions.expressions import Expression, InputRef
 from scurry.planner.algebra import Aggregate, Filter, Node, Project, Sort, SortItem
 from scurry.planner.bind.aggregates import Aggregates
 from scurry.planner.bind.calls import CallBinder
@@ -21,6 +21,7 @@ from scurry.planner.bind.scope import Scope, field_of
 from scurry.planner.bind.subqueries import OverRef
 from scurry.planner.catalog import Catalog
 from scurry.planner.errors import SqlValidationError, unknown
+from scurry.planner.rewrite import no_rows_of
 from scurry.planner.time_attributes import materialized
 from scurry.sql import ast
 from scurry.sql.keywords import NILADIC
@@ -273,7 +274,7 @@ def sorted_node(node: Node, keys: tuple[SortItem, ...], offset: int, fetch: int 
     if not keys and not offset and fetch is None:
         return node
     if fetch == 0:
-        return Filter(node, Literal(False, DataTypes.BOOLEAN(False)), span=node.span)
+        return no_rows_of(node)
     return Sort(node, keys, offset, fetch, span=node.span)
 
 

@@ -59,6 +59,7 @@ def lower_window_aggregate(
         properties=_properties(node.window),
         event_time=node.event_time,
         retracting=not changes_of(node.input).grows,
+        zone=lowering.zone_of(node),
     )
 
 
@@ -75,6 +76,7 @@ def lower_session_aggregate(
         gap=node.gap,
         properties=_properties(node.window),
         retracting=not changes_of(node.input).grows,
+        zone=lowering.zone_of(node),
     )
 
 

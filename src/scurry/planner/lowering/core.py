@@ -31,7 +31,10 @@ from scurry.planner.identify import identity, taken_from_scan
 from scurry.planner.need_update_before import Needs
 from scurry.planner.options import PlannerOptions
 from scurry.planner.traits import changes_of
+from scurry.planner.windows import is_zoned
 
+#: zones in whose time windows are as they are in UTC
+_PLAIN_ZONES = ("UTC", "Etc/UTC", "GMT", "Z")
 Handler = Callable[[Any, Any, bool], PlanNode]
 
 
@@ -99,6 +102,11 @@ class LoweringCore:
         return SessionExpression(
             tree, options.zone, options.query_start, options.database, options.asynchronous
         )
+
+    def zone_of(self, node: Node) -> str:
+        """The zone in whose time the windows of an operator are, empty for that of their rows."""
+        zone = self.options.zone
+        return zone if is_zoned(node) and zone not in _PLAIN_ZONES else ""
 
     def condition(self, tree: Expression | None) -> SessionExpression | None:
         """The same of a condition that there may be."""

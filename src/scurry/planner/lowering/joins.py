@@ -82,6 +82,7 @@ def lower_window_join(lowering: LoweringCore, node: physical.WindowJoin, before:
         left_window=node.left_window,
         right_window=node.right_window,
         condition=lowering.condition(node.condition),
+        zone=lowering.zone_of(node),
     )
 
 

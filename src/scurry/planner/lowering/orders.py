@@ -46,6 +46,7 @@ def lower_window_rank(lowering: LoweringCore, node: physical.WindowRank, before:
         window_start=node.start,
         window_end=node.end,
         number=node.number is not None,
+        zone=lowering.zone_of(node),
     )
 
 

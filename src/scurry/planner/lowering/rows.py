@@ -152,6 +152,7 @@ def lower_window_table(lowering: LoweringCore, node: algebra.WindowTable, before
             inputs=(lowering.keyed(node.input, node.keys),),
             time=None if proctime else node.time,
             gap=node.size,
+            zone=lowering.zone_of(node),
         )
     return plan.WindowTable(
         **lowering.common(node, before),
@@ -161,4 +162,5 @@ def lower_window_table(lowering: LoweringCore, node: algebra.WindowTable, before
         size=node.size,
         step=node.step,
         offset=node.offset,
+        zone=lowering.zone_of(node),
     )

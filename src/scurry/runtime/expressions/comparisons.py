@@ -31,6 +31,8 @@ def compare(name: str, left: Datum, right: Datum, rows: Frame) -> Datum:
     arrow, python = _COMPARE[name]
     if kinds.is_nested(left.type):
         return apply(python, (left, right), rows, pa.bool_())
+    if kinds.is_null(left.type) and kinds.is_null(right.type):
+        return left.cast(pa.bool_())
     return arrow(left, right)
 
 

@@ -288,6 +288,8 @@ class GroupAggregateOperator(KeyedRelationalOperator):
             return np.ones(size, dtype=bool)
         changed = surely.copy()
         for column in united:
+            if pa.types.is_null(column.type):
+                continue
             new, old = column.slice(0, size), column.take(pa.array(before))
             same = pc.equal(new, old) if not pa.types.is_nested(column.type) else _same(new, old)
             both = pc.and_(new.is_null(), old.is_null())

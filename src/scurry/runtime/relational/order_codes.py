@@ -47,6 +47,8 @@ def _of_values(column: pa.Array) -> Longs:
         ranks = pc.rank(column, sort_keys="ascending", tiebreaker="dense")
         found: Longs = ranks.to_numpy(zero_copy_only=False).astype(np.int64)
         return found
+    if pa.types.is_null(kind):
+        return np.zeros(len(column), dtype=np.int64)
     if not (pa.types.is_boolean(kind) or pa.types.is_decimal(kind) or numeric(kind)):
         raise TypeError(f"rows cannot be put in order by values of type {kind}")
     values = numbers(column)

@@ -78,6 +78,20 @@ class RelationalOperator(Operator):
         made = pa.RecordBatch.from_arrays(list(columns), schema=self.columns)
         self.emit(batch.caused(made, self.codec, origin, only_changes(kinds)))
 
+    # --- windows: in the times of their rows, unless these are shown in a zone ------------------
+
+    def local_times(self, instants: Longs) -> Longs:
+        """The times in which windows are made, of rows at these points in time."""
+        return instants
+
+    def instants_of(self, local: Longs) -> Longs:
+        """The points in time at which it is that time in windows."""
+        return local
+
+    def shown_bounds(self, starts: Longs, ends: Longs) -> dict[str, Longs]:
+        """What the columns of windows have."""
+        return {"start": starts, "end": ends, "time": self.instants_of(ends - 1)}
+
 
 class EvaluatingOperator(RelationalOperator):
     """One that evaluates expressions."""

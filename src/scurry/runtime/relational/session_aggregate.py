@@ -85,9 +85,9 @@ class SessionAggregateOperator(TimedOperator):
         keys = batch_keys(batch, self.picked[0])
         rows = self._rows.encode(columns.columns)
         if self._time is None:
-            stamps = [self.context.now] * batch.size
+            stamps: list[int | None] = [self.context.now] * batch.size
         else:
-            stamps = milliseconds(columns.column(self._time)).to_pylist()
+            stamps = self._stamps(milliseconds(columns.column(self._time)))
         kinds = batch.kinds
         listed = [INSERT] * batch.size if kinds is None else kinds.tolist()
         for row, code, stamp, watermark, kind in zip(
@@ -100,6 +100,12 @@ class SessionAggregateOperator(TimedOperator):
             else:
                 self._add(held, row, stamp, kind not in (INSERT, UPDATE_AFTER))
         self.flush_output(batch)
+
+    def _stamps(self, times: pa.Array) -> list[int | None]:
+        """The times of rows, None for those that have none."""
+        there = times.is_valid().to_numpy(zero_copy_only=False)
+        local = self.local_times(times.fill_null(0).to_numpy(zero_copy_only=False))
+        return [at if known else None for at, known in zip(local.tolist(), there, strict=True)]
 
     def _times_of(self, held: RowSet) -> list[int]:
         times = self._times.get(held.key)
@@ -171,8 +177,8 @@ class SessionAggregateOperator(TimedOperator):
         except Exception as failure:
             raise self.failed(failure) from failure
         made = [*key_columns([thaw(held.key)], self.keys[0], self.inputs[0]), *results]
-        values = {"start": start, "end": end, "time": end - 1}
+        values = self.shown_bounds(np.array([start]), np.array([end]))
         for number, name in enumerate(self._properties, start=len(made)):
             kind = self.columns.field(number).type
-            made.append(timestamps(np.array([values[name]], dtype=np.int64), kind))
+            made.append(timestamps(values[name], kind))
         self.out.add(INSERT, cause, self._made.encode(made)[0])

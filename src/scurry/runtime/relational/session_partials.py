@@ -88,7 +88,7 @@ class SessionPartialsOperator(KeyedRelationalOperator):
         if marks is None:
             marks = np.full(batch.size, self._reached, dtype=np.int64)
         codes = self._sessions.codes_of(batch)
-        stamps = times.to_numpy(zero_copy_only=False)
+        stamps = self.local_times(times.to_numpy(zero_copy_only=False))
         # sessions without aggregates hold something, too
         made = self._partials.of(columns, batch.kinds)
         held = {_ROWS: np.ones(batch.size, dtype=np.int64), **made}
@@ -127,7 +127,7 @@ class SessionPartialsOperator(KeyedRelationalOperator):
             raise self.failed(failure) from failure
         found = self._sessions.keys.results(codes)
         made = [*key_columns(found, self.keys[0], self.inputs[0]), *results]
-        values = {"start": starts, "end": lasts + 1, "time": lasts}
+        values = self.shown_bounds(starts, lasts + 1)
         for name in self._properties:
             made.append(timestamps(values[name], self.columns.field(len(made)).type))
         self.emit(

@@ -33,8 +33,8 @@ class SessionRowsOperator(SessionAggregateOperator):
         for row in in_order:
             self._forget(held, row)
         made = self._rows.decode([row[8:] for row in in_order])
-        for value in (start, end, end - 1):
+        for values in self.shown_bounds(np.array([start]), np.array([end])).values():
             kind = self.columns.field(len(made)).type
-            made.append(timestamps(np.full(len(in_order), value, dtype=np.int64), kind))
+            made.append(timestamps(np.repeat(values, len(in_order)), kind))
         for row in self._made.encode(made):
             self.out.add(INSERT, cause, row)

@@ -71,6 +71,10 @@ class WaitingOperator(KeyedRelationalOperator):
         self.reached = watermark
 
     def advance(self, watermark: int) -> None:
+        self.reach(watermark)
+
+    def reach(self, watermark: int) -> None:
+        """Event time passes up to ``watermark``."""
         if watermark > self.reached:
             self.reached = watermark
             self.fire(watermark)

@@ -76,7 +76,7 @@ class WindowAggregateOperator(KeyedRelationalOperator):
             self._open = set(stored)
         self._reached = watermark
         if not self._event_time:
-            self._fire(self.context.now)
+            self._fire(self.local_now())
 
     def process(self, batch: Batch, port: int = 0) -> None:
         columns = self.columns_of(batch)
@@ -99,7 +99,7 @@ class WindowAggregateOperator(KeyedRelationalOperator):
     def _passed(self, batch: Batch) -> Longs:
         """The time that had passed before each row came."""
         if not self._event_time:
-            return np.full(batch.size, self.context.now - 1, dtype=np.int64)
+            return np.full(batch.size, self.local_now() - 1, dtype=np.int64)
         return np.full(batch.size, self._reached, dtype=np.int64) if batch.wm is None else batch.wm
 
     def _add(self, codes: Longs, starts: Longs, ends: Longs, partials: Columns) -> None:
@@ -120,7 +120,15 @@ class WindowAggregateOperator(KeyedRelationalOperator):
 
     def finish(self) -> None:
         if not self._event_time and self._open:
-            self.context.report.wake_at(min(self._open) - 1)
+            self.context.report.wake_at(self.wake_for(min(self._open) - 1))
+
+    def local_now(self) -> int:
+        """The time by which windows of processing time end."""
+        return self.context.now
+
+    def wake_for(self, local: int) -> int:
+        """When it will be that time."""
+        return local
 
     def _fire(self, until: int) -> None:
         """Time has passed ``until``."""
@@ -174,7 +182,7 @@ class WindowAggregateOperator(KeyedRelationalOperator):
         return key_columns(self._slices.keys.results(codes), self.keys[0], self.inputs[0])
 
     def _window_columns(self, starts: Longs, ends: Longs, first: int) -> list[pa.Array]:
-        values = {"start": starts, "end": ends, "time": ends - 1}
+        values = self.shown_bounds(starts, ends)
         return [
             timestamps(values[name], self.columns.field(first + number).type)
             for number, name in enumerate(self._properties)

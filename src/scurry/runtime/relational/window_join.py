@@ -70,6 +70,9 @@ class WindowJoinOperator(JoinOperator):
         self._reached = watermark
 
     def advance(self, watermark: int) -> None:
+        self._reach(watermark)
+
+    def _reach(self, watermark: int) -> None:
         if watermark > self._reached:
             self._reached = watermark
             self._fire(watermark)
@@ -81,7 +84,7 @@ class WindowJoinOperator(JoinOperator):
         for port in (0, 1):
             self._wait(port, self._arrivals(batch, ports, port), passed)
         if batch.size:
-            self.advance(int(passed[-1]))
+            self._reach(int(passed[-1]))
 
     def _wait(self, port: int, given: Arrivals, passed: Longs) -> None:
         """Keep rows until their windows end."""

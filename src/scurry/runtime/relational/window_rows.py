@@ -84,7 +84,7 @@ class WindowRankOperator(WindowRowsOperator):
         passed = self.passed(batch)
         self.take_windows(batch, passed, 0, self._waiting, self._rows, self._end)
         if batch.size:
-            self.advance(int(passed[-1]))
+            self.reach(int(passed[-1]))
 
     def on_due(self, keys: list[Any], until: int) -> None:
         found: list[tuple[int, int, DueRow, int]] = []

@@ -49,13 +49,14 @@ class WindowTableOperator(RelationalOperator):
                 places = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
                 column = column.drop_null()
             stamps = column.to_numpy(zero_copy_only=False)
+        stamps = self.local_times(stamps)
         within, starts, ends = windows_of(stamps, self._kind, self._size, self._step, self._offset)
         if not len(within):
             return
         kinds = [field.type for field in self.columns][-3:]
         times = [
             timestamps(milli, kind)
-            for milli, kind in zip((starts, ends, ends - 1), kinds, strict=True)
+            for milli, kind in zip(self.shown_bounds(starts, ends).values(), kinds, strict=True)
         ]
         found = batch.kinds
         if self._kind == TUMBLE and len(within) == batch.size:
