@@ -30,6 +30,8 @@ class PlannerOptions:
     #: table.optimizer.agg-phase-strategy, and table.optimizer.distinct-agg.split.enabled
     agg_phase: str = "AUTO"
     split_distinct: bool = False
+    #: table.exec.sink.upsert-materialize
+    upsert_materialize: str = "AUTO"
 
     @property
     def batch(self) -> bool:

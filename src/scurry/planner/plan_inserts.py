@@ -48,7 +48,7 @@ def plan_inserts(
     chosen = options or PlannerOptions()
     nodes = optimise_all([node for node, _ in inserts], chosen)
     pairs = zip(nodes, inserts, strict=True)
-    targets = [_target(node, table) for node, (_, table) in pairs]
+    targets = [_target(node, table, chosen) for node, (_, table) in pairs]
     needs = Needs()
     for target in targets:
         needs.require(target.node, target.update_before)
@@ -56,7 +56,7 @@ def plan_inserts(
     return [_sink(target, lowering, needs, chosen) for target in targets]
 
 
-def _target(node: Node, table: Table) -> _Target:
+def _target(node: Node, table: Table, options: PlannerOptions) -> _Target:
     changes = changes_of(node)
     if changes.grows:
         return _Target(node, table, (), False, False)
@@ -76,7 +76,9 @@ def _target(node: Node, table: Table) -> _Target:
             "Declare PRIMARY KEY (...) NOT ENFORCED.",
         )
     key = tuple(names.index(name) for name in table.primary_key)
-    materialize = frozenset(key) not in keys_of(node)
+    materialize = options.upsert_materialize == "FORCE"
+    if options.upsert_materialize == "AUTO":
+        materialize = frozenset(key) not in keys_of(node)
     return _Target(node, table, key, materialize, materialize)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from scurry.common.changelog import ChangelogMode
-from scurry.common.errors import ScurryError
+from scurry.common.errors import ProgramError, ScurryError
 from scurry.common.options import tables
 from scurry.connectors.files.read_filter import ReadFilter, SkippingSource
 from scurry.connectors.projected import ProjectedSource
@@ -40,9 +40,20 @@ class ConnectorAccess:
         self._sink: TableSink | None = None
 
     def scan_mode(self) -> ChangelogMode:
-        """Which changes the table gives; a table that cannot be read gives none."""
+        """Which changes the table gives; a table that cannot be read gives none. Changes of which
+        some may come twice are upserts."""
         made = self._maybe_source()
-        return ChangelogMode.INSERT_ONLY if made is None else made.changelog
+        if made is None:
+            return ChangelogMode.INSERT_ONLY
+        twice = tables.CDC_DUPLICATES.read(self._context.configuration)
+        if made.changelog is not ChangelogMode.RETRACT or not twice:
+            return made.changelog
+        if not self._context.schema.get_primary_key():
+            raise ProgramError(
+                f"The table {self._context.name} may be told of changes twice, by "
+                f"'{tables.CDC_DUPLICATES.key}', and so needs PRIMARY KEY (...) NOT ENFORCED."
+            )
+        return ChangelogMode.UPSERT
 
     def sink_mode(self) -> ChangelogMode:
         """Which changes the table takes; found out when it is written."""

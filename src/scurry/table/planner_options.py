@@ -33,6 +33,7 @@ def options_of(environment: TableEnvironment) -> PlannerOptions:
         lookups=_lookups(configuration),
         agg_phase=tables.AGG_PHASE.read(configuration),
         split_distinct=tables.SPLIT_DISTINCT.read(configuration),
+        upsert_materialize=tables.UPSERT_MATERIALIZE.read(configuration),
     )
 
 

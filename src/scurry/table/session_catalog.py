@@ -15,6 +15,7 @@ from scurry.common.configuration import Configuration
 from scurry.common.data_types import DataType
 from scurry.common.data_types.type_text import data_type_from_text
 from scurry.common.errors import ProgramError, ScurryError
+from scurry.common.options import tables
 from scurry.planner.algebra import Node
 from scurry.planner.catalog import Table, TableAccess, TableColumn, View, WatermarkDefinition
 from scurry.sql import ast
@@ -68,7 +69,7 @@ class SessionCatalog:
         self._catalogs = catalogs
         self._batch = batch
         self._configuration = configuration
-        self._described: dict[ObjectIdentifier, tuple[FoundTable, Table]] = {}
+        self._described: dict[ObjectIdentifier, tuple[FoundTable, bool, Table]] = {}
 
     @property
     def batch(self) -> bool:
@@ -91,10 +92,11 @@ class SessionCatalog:
         """A table as the planner wants it; the same object as before while nothing has changed, so
         that what two queries read of it is read once."""
         held = self._described.get(found.identifier)
-        if held is None or held[0] != found:
-            held = (found, described_table(found, self._configuration))
+        twice = tables.CDC_DUPLICATES.read(self._configuration)
+        if held is None or held[:2] != (found, twice):
+            held = (found, twice, described_table(found, self._configuration))
             self._described[found.identifier] = held
-        return held[1]
+        return held[2]
 
     def _view(self, found: FoundTable, view: CatalogView) -> View:
         name = f"view {found.identifier.as_summary_string()}"

@@ -23,6 +23,7 @@ from scurry.planner.bind.inserts import bind_insert
 from scurry.planner.catalog import ScanRequest, Table, TableColumn
 from scurry.planner.errors import SqlNotSupportedError, SqlValidationError
 from scurry.planner.explain import explain
+from scurry.planner.options import PlannerOptions
 from scurry.planner.plan import plan_query
 from scurry.planner.plan_inserts import plan_inserts
 from scurry.sql.ast import Insert
@@ -61,10 +62,12 @@ def tables() -> Tables:
     return made
 
 
-def inserted(tables: Tables, text: str, table: Table) -> tuple[PlanNode, ChangelogMode]:
+def inserted(
+    tables: Tables, text: str, table: Table, options: PlannerOptions | None = None
+) -> tuple[PlanNode, ChangelogMode]:
     statement = parse_statement(text)
     assert isinstance(statement, Insert)
-    plan_inserts([(bind_insert(statement, table, tables), table)])
+    plan_inserts([(bind_insert(statement, table, tables), table)], options)
     access = table.access
     assert isinstance(access, Target)
     return access.given[-1]
@@ -96,6 +99,18 @@ def test_rows_with_another_key_than_the_sink_are_materialized(tables: Tables) ->
     )
     assert isinstance(node, SinkMaterialize)
     assert mode is ChangelogMode.UPSERT
+
+
+def test_whether_rows_are_materialized_can_be_set(tables: Tables) -> None:
+    other = (
+        "INSERT INTO o SELECT MAX(k), c FROM (SELECT k, COUNT(*) AS c FROM t GROUP BY k) GROUP BY c"
+    )
+    for how, text, kept in (("FORCE", COUNTS, True), ("NONE", other, False)):
+        options = PlannerOptions(upsert_materialize=how)
+        node, mode = inserted(tables, text, target(ChangelogMode.UPSERT, "k"), options)
+        assert isinstance(node, SinkMaterialize) == kept
+        assert mode is ChangelogMode.UPSERT
+        assert "-U" not in {kind for kind, *_ in changes_of(node)}
 
 
 def test_a_sink_of_insertions_refuses_updates(tables: Tables) -> None:

@@ -110,10 +110,10 @@ _KEYS = {
         resource.hash-agg.memory resource.hash-join.memory resource.sort.memory shuffle-mode
         simplify-operator-name-enabled sink.keyed-shuffle sink.nested-constraint-enforcer
         sink.require-on-conflict sink.rowtime-inserter sink.type-length-enforcer
-        sink.upsert-materialize sink.upsert-materialize-strategy.adaptive.threshold.high
+        sink.upsert-materialize-strategy.adaptive.threshold.high
         sink.upsert-materialize-strategy.adaptive.threshold.low
         sink.upsert-materialize-strategy.type sort.async-merge-enabled sort.default-limit
-        sort.max-num-file-handles source.cdc-events-duplicate spill-compression.block-size
+        sort.max-num-file-handles spill-compression.block-size
         spill-compression.enabled uid.format uid.generation unbounded-over.version
         window-agg.buffer-size-limit
     """,

@@ -98,6 +98,22 @@ NOT_NULL_ENFORCER: Option[str] = Option(
     "DROP leaves the row out.",
     choices=("ERROR", "DROP"),
 )
+UPSERT_MATERIALIZE: Option[str] = Option(
+    "table.exec.sink.upsert-materialize",
+    "enum",
+    "AUTO",
+    "Whether the rows that a sink upserts by its primary key are kept, so that of several with one "
+    "key the one that came last counts: AUTO does so where the rows have another key of their own, "
+    "FORCE always, NONE never.",
+    choices=("AUTO", "NONE", "FORCE"),
+)
+CDC_DUPLICATES: Option[bool] = Option(
+    "table.exec.source.cdc-events-duplicate",
+    "boolean",
+    False,
+    "Whether tables of changes may be told of a change twice: then the rows of a table are kept by "
+    "its primary key, which it needs, and a change that changes nothing is left out.",
+)
 SOURCE_IDLE_TIMEOUT: Option[int] = Option(
     "table.exec.source.idle-timeout",
     "duration",

@@ -32,6 +32,14 @@ def lower_scan(lowering: LoweringCore, node: algebra.Scan, before: bool) -> Plan
     if node.table.mode is not ChangelogMode.UPSERT:
         return found
     (key,) = keys_of(node)
+    if found.changelog is ChangelogMode.RETRACT:  # the table may be told of a change twice
+        found = plan.DropUpdateBefore(
+            name=f"DropUpdateBefore({node.table.name})",
+            uid=f"DropUpdateBefore-{known}",
+            inputs=(found,),
+            columns=schema_of(node.columns),
+            mode=ChangelogMode.UPSERT,
+        )
     return plan.ChangelogNormalize(
         **{
             **lowering.common(node, before),
