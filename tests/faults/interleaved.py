@@ -6,10 +6,12 @@ decide, a random number does: which message arrives next, who goes on, when a ch
 and when its commit happens, and at which of these steps an attempt ends. Messages of one connection
 stay in their order.
 
-An attempt that ends leaves its tasks behind, in a process of their own: before each step of the
-next attempt they may take some steps of theirs, as tasks do that were paused or have not noticed
-that they are over. So each attempt is a fork of the process of the one before, which goes on with
-the tasks that it has.
+An attempt ends because a task is lost, or because the driver dies, at any step or in the middle of
+a commit. What is left of it are its tasks, in a process of their own. They may end at once, and let
+go of their local stores; or before each step of all later attempts they may take some steps of
+theirs, as tasks do that were paused, have not noticed that they are over, or are on a machine that
+nobody reaches for a while. So each attempt is a fork of the process of the one before, which goes
+on with the tasks that it has. Now and then the local stores are deleted before an attempt begins.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from __future__ import annotations
 import ctypes
 import os
 import random
+import shutil
 import signal
 import threading
 import time
@@ -36,7 +39,9 @@ from scurry.checkpoint.epochs import Epoch
 from scurry.checkpoint.file_journal import FileJournal, place_name
 from scurry.common import Configuration
 from scurry.common.errors import JobError
+from scurry.common.fault_points import ROUND_POINTS
 from scurry.datastream import StreamExecutionEnvironment
+from scurry.engine import protocol, rounds
 from scurry.engine.job import Job
 from scurry.engine.live.conductor import Conductor, Settings
 from scurry.engine.live.messages import DONE, ROUND, TOLD, Done, Told, as_round
@@ -73,7 +78,11 @@ class Later:
         """Do it."""
         assert self.work is not None
         (found, call), self.work = self.work, None
-        call()
+        try:
+            call()
+        except BaseException as failure:
+            found.set_exception(failure)
+            raise
         found.set_result(None)
 
     def shutdown(self) -> None:
@@ -264,11 +273,16 @@ class World:
         #: after how many steps each of the first attempts ends
         self._ends = [self.random.randint(1, 400) for _ in range(crashes)]
 
+        #: how many points of commits are passed before the attempt ends at one, if it does
+        self._points = 0
+
     def run(self) -> Epoch:
         """From the first attempt to the last, each in a process of its own."""
         pid = os.fork()
         if pid == 0:
-            self._in_process(lambda: self._attempt(None))
+            for module in (rounds, protocol):
+                module.fault_point = self._pass  # type: ignore[attr-defined]
+            self._in_process(lambda: self._attempt([]))
         assert os.waitpid(pid, 0)[1] == 0, (self.root / "failure").read_text()
         epoch = JobDirectory(str(self.root / "checkpoint"))
         epoch.check()
@@ -288,32 +302,44 @@ class World:
         finally:
             os._exit(code)
 
-    def _attempt(self, leftover: Leftover | None) -> None:
+    def _pass(self, point: str) -> None:
+        """A commit is at one of its points."""
+        if self._points and point in ROUND_POINTS:
+            self._points -= 1
+            if not self._points:
+                raise _Struck
+
+    def _attempt(self, leftovers: list[Leftover]) -> None:
         """Run an attempt, and all that follow it."""
         self.attempts += 1
+        if self.random.random() < 0.1:
+            shutil.rmtree(self.root / "local", ignore_errors=True)
         attempt = Attempt(self)
         end = self._ends.pop() if self._ends else None
+        if end is not None and self.random.random() < 0.5:
+            self._points = self.random.randint(1, 12)
         steps = 0
         try:
             while not attempt.over:
                 steps += 1
                 if end is not None and steps > end:
                     raise _Struck
-                if leftover is not None and self.random.random() < 0.2:
-                    leftover.go_on()
+                if leftovers and self.random.random() < 0.2:
+                    self.random.choice(leftovers).go_on()
                 self._step(attempt)
         except (_Struck, JobError) as failure:
+            self._points = 0
             if not isinstance(failure, _Struck):
                 note = self.root / "noticed"
                 with note.open("a") as notes:
                     notes.write(f"{failure}\n")
-            attempt.give_up()
-            if leftover is not None:
-                leftover.end()
-            self._begin_anew(attempt)
+            if self.random.random() < 0.5:
+                attempt.give_up()
+            # else the driver has died, and does nothing any more
+            self._begin_anew(attempt, leftovers)
             return
-        if leftover is not None:
-            leftover.end()
+        for leftover in leftovers:
+            leftover.close()
 
     def _step(self, attempt: Attempt) -> None:
         if attempt.conductor._round >= self._rounds:
@@ -322,9 +348,9 @@ class World:
         if any(task.parts.copies for task in attempt.tasks):
             time.sleep(0.0002)
 
-    def _begin_anew(self, attempt: Attempt) -> None:
+    def _begin_anew(self, attempt: Attempt, leftovers: list[Leftover]) -> None:
         """The next attempt, in a copy of this process; this one goes on with its tasks now and
-        then."""
+        then, or ends them before the next attempt begins."""
         go, told = os.pipe()
         done, tell = os.pipe()
         for store in attempt.stores:
@@ -336,12 +362,12 @@ class World:
             for task in attempt.tasks:
                 task.let_go()
             os.read(done, 1)
-            self._in_process(lambda: self._attempt(Leftover(told, done)))
+            self._in_process(lambda: self._attempt([*leftovers, Leftover(told, done)]))
         for end in (told, done):
             os.close(end)
-        for store in attempt.stores:
-            store.begin()
-        os.write(tell, b"!")
+        for leftover in leftovers:
+            # theirs are the next attempts now
+            leftover.close()
         # how often the next attempt makes its choices does not depend on what happens here
         _go_on(attempt, random.Random(self.attempts), go, tell)
         if os.waitpid(pid, 0)[1]:
@@ -354,9 +380,15 @@ class _Struck(Exception):
 
 def _go_on(attempt: Attempt, chance: random.Random, go: int, tell: int) -> None:
     """The tasks of an attempt that is over take a few steps whenever they are told to, until one
-    fails, as a task that notices that it is over."""
-    steps_left = chance.choice([0, 0, 50, 400])
-    alive = True
+    fails, as a task that notices that it is over, or stand still for ever; or they end at once."""
+    steps_left = chance.choice([-1, -1, 0, 50, 400])
+    alive = steps_left >= 0
+    if alive:
+        for store in attempt.stores:
+            store.begin()
+    else:
+        _end(attempt)
+    os.write(tell, b"!")
     while os.read(go, 1):
         if alive and steps_left:
             steps_left -= 1
@@ -365,14 +397,22 @@ def _go_on(attempt: Attempt, chance: random.Random, go: int, tell: int) -> None:
                 chance.choice(possible)()
             except Exception:
                 alive = False
+                _end(attempt)
         os.write(tell, b"!")
+    if alive:
+        _end(attempt)
+
+
+def _end(attempt: Attempt) -> None:
+    """The processes of its tasks are gone."""
     for task in attempt.tasks:
         for copy in task.parts.copies:
             copy.give_up()
+        task.let_go()
 
 
 class Leftover:
-    """The tasks of the attempt before."""
+    """The tasks of an earlier attempt."""
 
     def __init__(self, told: int, done: int) -> None:
         self._told, self._done = told, done
@@ -382,7 +422,7 @@ class Leftover:
         os.write(self._told, b"!")
         os.read(self._done, 1)
 
-    def end(self) -> None:
-        """They never do anything again."""
+    def close(self) -> None:
+        """This process tells them nothing any more; when no other one does, they end."""
         os.close(self._told)
         os.close(self._done)

@@ -149,7 +149,7 @@ class _Rows(SinkWriter):
 
     def prepare(self) -> Any:
         rows, self.rows = self.rows, []
-        return rows
+        return rows or None
 
 
 def build(env: StreamExecutionEnvironment, root: Path) -> None:

@@ -22,6 +22,7 @@ from tests.faults.test_interleaved import RUNS
 from scurry.engine.live.conductor import Conductor
 from scurry.engine.live.parts import Parts
 from scurry.engine.planner import BatchPlanner
+from scurry.engine.protocol import CommitProtocol
 from scurry.engine.rounds import RoundProtocol
 from scurry.engine.spark.local_stores import LocalStores
 from scurry.runtime.host import SlotHost
@@ -117,6 +118,7 @@ MUTATIONS: dict[str, list[Change]] = {
     ],
     "cells at a move": [(BatchPlanner, "refresh", NOTHING)],
     "a journal's last entry": [(RoundProtocol, "gather", older_journal(RoundProtocol.gather))],
+    "a start without promises of attempts before": [(RoundProtocol, "start", CommitProtocol.start)],
     "a timer in the local store": [(LocalStore, "_write", without_a_timer(LocalStore._write))],
     "stores of one process each": [
         (LocalStores, "keep_others_out", NOTHING),
