@@ -279,4 +279,4 @@ def test_explain_says_where_records_are_combined(
     stream = env.from_collection([(1, 2)]).assign_timestamps_and_watermarks(strategy)
     windows(stream.key_by(lambda event: event[0])).aggregate(agg.count()).print()
     assert ("+= hash, combined first => " in env.explain()) == combined
-    assert ('"ship_strategy": "hash, combined first"' in env.get_execution_plan()) == combined
+    assert ('"ship_strategy": "hash, combined first"' in env.describe_plan()) == combined

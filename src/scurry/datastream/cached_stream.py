@@ -67,6 +67,10 @@ class CachedDataStream(DataStream):
         """The stream itself."""
         return self
 
+    def get_name(self) -> str:
+        """Refused, as all that names the operator."""
+        self._operator("get_name")
+
     def _operator(self, method: str) -> NoReturn:
         raise NotSupportedError(
             f"{method}() of a cached stream ({self._transformation.location}): call it before "

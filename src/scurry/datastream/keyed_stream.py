@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from scurry.common.errors import ProgramError
+from scurry.common.errors import NotSupportedError, ProgramError
 from scurry.common.type_inference import return_type_of, yield_type_of
 from scurry.common.type_information import TypeInformation
 from scurry.datastream.plain_stream import DataStream
@@ -24,6 +24,7 @@ from scurry.plan import nodes
 from scurry.windowing.assigners import WindowAssigner
 
 if TYPE_CHECKING:
+    from scurry.datastream.cached_stream import CachedDataStream
     from scurry.datastream.interval_join import IntervalJoin
     from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
 
@@ -108,7 +109,9 @@ class KeyedStream(DataStream):
         return self._aggregate("max_by", position_to_max_by)
 
     def _aggregate(self, how: str, position: int | str) -> DataStream:
-        return self.reduce(FieldAggregation(how, position)).name(how.capitalize())
+        reduced = self.reduce(FieldAggregation(how, position)).name(how.capitalize())
+        reduced._transformation.peer = "Reduce"
+        return reduced
 
     def window(self, window_assigner: WindowAssigner[Any, Any]) -> WindowedStream:
         """Group the elements of each key into windows."""
@@ -135,6 +138,20 @@ class KeyedStream(DataStream):
     def key_by(self, key_selector: Any, key_type: TypeInformation | None = None) -> KeyedStream:
         """Partition by another key."""
         return self._origin.key_by(key_selector, key_type)
+
+    def get_name(self) -> str:
+        """Refused: elements and their keys are what the operator before them sends."""
+        raise self._nameless("get_name")
+
+    def cache(self) -> CachedDataStream:
+        """Refused: cache the stream before ``key_by``, or the result of an operator after it."""
+        raise self._nameless("cache")
+
+    def _nameless(self, method: str) -> NotSupportedError:
+        return NotSupportedError(
+            f"{method}() of a keyed stream ({self._transformation.location}): call it on the "
+            "stream before key_by(...), or on the result of an operator after it."
+        )
 
     def shuffle(self) -> DataStream:
         """Refused: it would tear keys apart."""

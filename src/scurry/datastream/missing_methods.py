@@ -31,7 +31,7 @@ def missing_method(stream: DataStream, name: str) -> MissingMethodError:
     kind, where = type(stream).__name__, caller()
     if hasattr(KeyedStream, name):
         return MissingMethodError(
-            f"{name}(...) at {where} needs a keyed stream, and {stream.get_name()!r} "
+            f"{name}(...) at {where} needs a keyed stream, and {stream._called()!r} "
             f"({stream._transformation.location}) has no keys: call key_by(...) before it, as in "
             f"stream.key_by(...).{name}(...); {_FOR_ALL.get(name, _ONE_KEY)}."
         )

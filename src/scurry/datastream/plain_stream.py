@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, Union, overload
 
 from scurry.common.errors import ProgramError
@@ -84,8 +85,13 @@ class DataStream(StreamStep):
 
     def get_name(self) -> str:
         """The operator's name; that of a source is the one it was given."""
+        return self._called()
+
+    def _called(self) -> str:
         step = self._transformation.part_of or self._transformation
-        return step.name.removeprefix("Source: ") if step.kind is nodes.Source else step.name
+        if step.kind is nodes.Source:
+            return step.name.removeprefix("Source: ")
+        return step.peer or step.name
 
     def get_type(self) -> TypeInformation:
         """The type of the elements; pickled objects if none was declared or could be inferred."""
@@ -299,13 +305,16 @@ class DataStream(StreamStep):
                 "assign_timestamps_and_watermarks needs a WatermarkStrategy, "
                 f"got {watermark_strategy!r}."
             )
-        return self._then(
+        timed = self._then(
             nodes.Timestamps,
             "Timestamps/Watermarks",
             None,
             self._transformation.type_info,
-            strategy=watermark_strategy,
+            strategy=replace(watermark_strategy),
         )
+        if watermark_strategy.assigner is not None:
+            timed._transformation.peer = "Remove-Timestamp"
+        return timed
 
     def get_side_output(self, output_tag: OutputTag) -> DataStream:
         """The stream of what this operator sends to ``output_tag``."""
@@ -318,6 +327,7 @@ class DataStream(StreamStep):
             output_tag.type_info,
             tag=output_tag.tag_id,
         )
+        step.peer = "Map"
         return self._stream(step)
 
     def _side_producer(self, tag: OutputTag) -> Transformation:
@@ -359,12 +369,14 @@ class DataStream(StreamStep):
 
     def add_sink(self, sink_func: Sink) -> DataStreamSink:
         """The older name of :meth:`sink_to`."""
-        return self.sink_to(sink_func)
+        end = self.sink_to(sink_func)
+        end._transformation.legacy = True
+        return end
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Print every element on the driver: as Flink does where its type was declared, such as
         ``(a,1)`` for a tuple and ``+I[a,1]`` for a row, and as Python does elsewhere."""
-        return self.sink_to(PrintSink(sink_identifier or "")).name("Print to Std. Out")
+        return self.add_sink(PrintSink(sink_identifier or "")).name("Print to Std. Out")
 
     def foreach_batch(
         self, function: Callable[[DataFrame, int], object], schema: Any = None
@@ -421,7 +433,9 @@ class DataStream(StreamStep):
     ) -> DataStream:
         """The stream of what an operator makes of this stream, and of ``others`` besides."""
         declared = output_type is not None
-        if declared and not isinstance(output_type, TypeInformation):
+        if isinstance(output_type, list):
+            output_type = Types.ROW(output_type)
+        elif declared and not isinstance(output_type, TypeInformation):
             output_type = Types.of(output_type)
         inputs = [stream._transformation for stream in (self, *others)]
         step = Transformation(kind, name, inputs, output_type or inferred, declared, **fields)

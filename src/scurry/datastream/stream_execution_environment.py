@@ -21,7 +21,7 @@ from scurry.common.execution_config import ExecutionConfig
 from scurry.common.io import InputFormat
 from scurry.common.job_client import JobClient
 from scurry.common.job_execution_result import JobExecutionResult
-from scurry.common.options import checkpoints, execution, state
+from scurry.common.options import checkpoints, execution, kept, state
 from scurry.common.options.spelling import check_keys
 from scurry.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
 from scurry.common.spark_version import check_spark_version
@@ -38,6 +38,7 @@ from scurry.datastream.data_frames import source_of
 from scurry.datastream.execution_mode import RuntimeExecutionMode
 from scurry.datastream.job_settings import JobSettings
 from scurry.datastream.plain_stream import DataStream
+from scurry.datastream.stream_graph import draw
 from scurry.datastream.transformation import Transformation, freeze, inputs_of
 from scurry.engine.interruption import interruptible
 from scurry.functions.source import Source
@@ -48,6 +49,8 @@ from scurry.state.backends import StateSettings
 
 if TYPE_CHECKING:
     from scurry.connectors.data_frames.frames import DataFrame
+
+__all__ = ["StreamExecutionEnvironment"]
 
 _log = logging.getLogger("scurry.program")
 
@@ -69,6 +72,7 @@ class StreamExecutionEnvironment(JobSettings):
         self._steps: dict[Transformation, None] = {}
         self._in_tables: set[Transformation] = set()
         self._caches: list[StreamCache] = []
+        self._sized_by_statement = False
         self._on_progress: Callable[[Any], None] | None = None
         self._restart_strategy: RestartStrategyConfiguration = RestartStrategies.fall_back_restart()
 
@@ -258,6 +262,9 @@ class StreamExecutionEnvironment(JobSettings):
     def add_step(self, step: Transformation) -> None:
         """A stream or a sink was made."""
         self._steps[step] = None
+        wanted = self._config.get_parallelism()
+        if step.built_with is None and wanted > 0:
+            step.built_with = wanted
 
     def add_table(self, step: Transformation) -> None:
         """A stream has become a table, whose statements run it."""
@@ -332,7 +339,7 @@ class StreamExecutionEnvironment(JobSettings):
     def describe_steps(self, steps: Sequence[Transformation]) -> str:
         """The program that ends in just these sinks, as JSON."""
         with self._only(steps, None):
-            return self.get_execution_plan()
+            return self.describe_plan()
 
     @contextmanager
     def _only(self, steps: Sequence[Transformation], parallelism: int | None) -> Iterator[None]:
@@ -340,12 +347,20 @@ class StreamExecutionEnvironment(JobSettings):
         self._sinks = list(steps)
         if parallelism is not None:
             self._config.set_parallelism(parallelism)
+            self._sized_by_statement = True
         try:
             yield
         finally:
-            self._sinks = others
+            self._sinks, self._sized_by_statement = others, False
             if parallelism is not None:
                 self._config.set_parallelism(degree)
+
+    def _settled(self) -> bool:
+        """Whether steps were made under another parallelism than the present one. A statement of
+        a table sets the parallelism of all of its job."""
+        present = (None, self._config.get_parallelism())
+        made = any(step.built_with not in present for step in self._reached())
+        return made and not self._sized_by_statement
 
     def _told(self) -> Callable[[Any], None] | None:
         """Whoever wants to know how far a job is."""
@@ -364,7 +379,18 @@ class StreamExecutionEnvironment(JobSettings):
         return explain(self._compile(None))
 
     def get_execution_plan(self) -> str:
-        """The program as JSON: nodes with their inputs, stages and uids."""
+        """The program as Flink draws it, as JSON; see :mod:`scurry.datastream.stream_graph`. What
+        Scurry runs is told by :meth:`describe_plan`."""
+        if self._sinks:
+            self._compile(None)
+        steps = dict.fromkeys([*self._steps, *self._reached()])
+        ends = [step for step in steps if step.kind is not nodes.Source]
+        chaining = kept.PYTHON_CHAINING.read(self._configuration)
+        cached = [cache.step for cache in self._caches]
+        return draw(ends, self.get_parallelism(), chaining, cached)
+
+    def describe_plan(self) -> str:
+        """What is run, as JSON: operators with their inputs, stages, states and uids."""
         return describe_plan(self._compile(None))
 
     def _compile(
@@ -374,7 +400,8 @@ class StreamExecutionEnvironment(JobSettings):
         check_keys(self._configuration)
         self._check_slot_sharing_groups()
         name = self._name_of(job_name)
-        graph = Graph.of(name, freeze([*self._sinks, *more_sinks], self._cached_steps()))
+        ends = [*self._sinks, *more_sinks]
+        graph = Graph.of(name, freeze(ends, self._cached_steps(), self._settled()))
         return compile_job(graph, self._settings())
 
     def _name_of(self, job_name: str | None) -> str:

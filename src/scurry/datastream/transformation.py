@@ -6,6 +6,7 @@ compiled. :func:`freeze` then turns steps into plan nodes.
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 from collections.abc import Iterable, Mapping
@@ -19,13 +20,14 @@ from scurry.common.options.execution import GREATEST_PARALLELISM
 from scurry.common.type_information import TypeInformation
 from scurry.datastream.slot_sharing_group import SlotSharingGroup
 from scurry.functions.dead_letters import POLICIES
-from scurry.plan.nodes import Node, SideOutput
+from scurry.plan.nodes import Node, Operator, SideOutput
 
 _PACKAGE = str(Path(scurry.__file__).parent)
 #: What Flink makes of a uid.
 _HASH = re.compile("[0-9a-fA-F]{32}")
 #: The parallelism that leaves the choice to the environment.
 _DEFAULT = -1
+_numbers = itertools.count()
 
 
 class Transformation:
@@ -42,6 +44,14 @@ class Transformation:
     ) -> None:
         self.kind = kind
         self.name = name
+        #: its place among all steps, in the order in which they were made
+        self.number = next(_numbers)
+        #: what Flink calls it where that is not its name
+        self.peer = ""
+        #: what Flink says more about it
+        self.details = ""
+        #: whether it is a sink that was added, not one that a stream was sent to
+        self.legacy = False
         self.inputs = tuple(inputs)
         self.type_info = type_info
         self.declared = declared
@@ -49,6 +59,10 @@ class Transformation:
         self.uid: str | None = None
         self.named = False
         self.parallelism: int | None = None
+        #: the parallelism of the environment when the step was made, if it had one
+        self.built_with: int | None = None
+        #: how many instances the step has if nobody says it
+        self.usual: int | None = None
         self.max_parallelism: int | None = None
         #: whether the step has one instance for good
         self.single = False
@@ -81,7 +95,7 @@ class Transformation:
                 f"{name!r} cannot be the name of {self.name!r} ({self.location}): a name is a text."
             )
         target = self if self.part_of is None else self.part_of
-        target.name, target.named = name, True
+        target.name, target.named, target.peer = name, True, ""
 
     def set_uid(self, uid: str) -> None:
         """Name the step for good."""
@@ -147,10 +161,13 @@ class Transformation:
 
 
 def freeze(
-    ends: Iterable[Transformation], instead: Mapping[Transformation, Transformation] | None = None
+    ends: Iterable[Transformation],
+    instead: Mapping[Transformation, Transformation] | None = None,
+    settled: bool = False,
 ) -> list[Node]:
     """Plan nodes for ``ends`` and everything before them; a shared step becomes a shared node.
-    Where a step's own output is read, the step that ``instead`` has for it takes its place."""
+    Where a step's own output is read, the step that ``instead`` has for it takes its place.
+    ``settled`` steps keep the parallelism that the environment had when they were made."""
     made: dict[Transformation, Node] = {}
     ends = list(ends)
     pending = ends[::-1]
@@ -167,7 +184,7 @@ def freeze(
                 name=step.name,
                 inputs=tuple(made[source] for source in inputs),
                 uid=step.uid,
-                parallelism=step.parallelism,
+                parallelism=_parallelism_of(step, settled),
                 max_parallelism=step.max_parallelism,
                 location=step.location,
                 type_info=step.type_info,
@@ -179,6 +196,14 @@ def freeze(
                 **step.fields,
             )
     return [made[end] for end in ends]
+
+
+def _parallelism_of(step: Transformation, settled: bool) -> int | None:
+    """How many instances a step has; None leaves it to the environment."""
+    wanted = step.parallelism or step.usual
+    if wanted is None and settled and not step.single and issubclass(step.kind, Operator):
+        return step.built_with
+    return wanted
 
 
 def inputs_of(

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from scurry.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 S = TypeVar("S", bound="Windowing")
+_COUNTING = (CountTumblingWindowAssigner, CountSlidingWindowAssigner)
 
 
 class Windowing:
@@ -132,7 +133,7 @@ class Windowing:
         """Combine elements two at a time, as they come; with ``window_function`` the combined value
         goes through it when the window fires."""
         incremental = adapters.reduce_function(reduce_function)
-        return self._windowed("reduce", incremental, window_function, output_type)
+        return self._windowed("reduce", incremental, window_function, output_type, reduce_function)
 
     def aggregate(
         self,
@@ -199,9 +200,17 @@ class Windowing:
         return self._windowed("process", None, function, output_type)
 
     def _windowed(
-        self, how: str, incremental: Any, function: Function | None, output_type: Any
+        self,
+        how: str,
+        incremental: Any,
+        function: Function | None,
+        output_type: Any,
+        reduce_function: object = None,
     ) -> DataStream:
         kinds = (self._apply_kind, self._process_kind)
+        given = [one for one in (incremental, function) if one is not None]
+        if reduce_function is not None:
+            given[0] = reduce_function
         if function is not None:
             function = adapters.window_function(function, kinds, how)
         environment = self.get_execution_environment()
@@ -223,7 +232,16 @@ class Windowing:
         result = self._input()._then(
             nodes.Window, name, output_type, self._inferred(incremental, function), windowing=spec
         )
-        return result if self._keyed else result.set_parallelism(1)
+        of = "Window" if self._keyed else "AllWindow"
+        named = [type(one).__name__ for one in (trigger, *given)]
+        if self._trigger is None and isinstance(self._assigner, _COUNTING):
+            named[0] = "CountTrigger"
+        told = ", ".join([str(self._assigner), *named])
+        result._transformation.peer = type(self._assigner).__name__
+        result._transformation.details = f"{of}({told})"
+        if not self._keyed:
+            result._transformation.usual = 1
+        return result
 
     def _input(self) -> DataStream:
         return self._stream

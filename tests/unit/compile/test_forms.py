@@ -111,7 +111,7 @@ def test_sources_say_what_they_give() -> None:
     both = HybridSource.builder(NUMBERS).add_source(NUMBERS).build()
     env.from_source(both, NO_MARKS, "both").uid("both").print().uid("out")
     env.from_collection([1], Types.INT()).uid("rows").print().uid("out 2")
-    plan = {node["id"]: node for node in json.loads(env.get_execution_plan())["nodes"]}
+    plan = {node["id"]: node for node in json.loads(env.describe_plan())["nodes"]}
     found = {uid: (node["works_on"], node["made_of"]) for uid, node in plan.items()}
     assert found == {
         "both": ("columns", None),

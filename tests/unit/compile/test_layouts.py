@@ -303,6 +303,6 @@ def test_windows_past_a_lower_lateness_are_forgotten() -> None:
 def test_the_plan_shows_how_state_is_kept() -> None:
     env = environment()
     total(10)(events(env)).uid("x").sink_to(ListSink())
-    nodes = {node["id"]: node for node in json.loads(env.get_execution_plan())["nodes"]}
+    nodes = {node["id"]: node for node in json.loads(env.describe_plan())["nodes"]}
     assert nodes["x"]["state"] == "values by start of window"
     assert nodes["events"]["state"] == "source CollectionSource"

@@ -150,7 +150,7 @@ def test_explain_draws_stages_and_uids() -> None:
 def test_the_execution_plan_is_json() -> None:
     env = environment()
     env.from_collection([1]).uid("a").key_by(lambda n: n).reduce(max).uid("b").print().uid("c")
-    plan = json.loads(env.get_execution_plan())
+    plan = json.loads(env.describe_plan())
     assert [node["id"] for node in plan["nodes"]] == ["a", "b", "c"]
     assert plan["nodes"][1]["predecessors"] == [
         {"id": "a", "side_output": None, "input": 0, "ship_strategy": "hash"}
@@ -160,7 +160,7 @@ def test_the_execution_plan_is_json() -> None:
 def uids(build: Any) -> list[str]:
     env = environment()
     build(env)
-    return [node["id"] for node in json.loads(env.get_execution_plan())["nodes"]]
+    return [node["id"] for node in json.loads(env.describe_plan())["nodes"]]
 
 
 def test_automatic_uids_do_not_depend_on_unrelated_parts() -> None:
@@ -180,10 +180,10 @@ def test_chains_and_stages() -> None:
     chained = source.map(str).map(str)
     chained.map(str).disable_chaining().map(str).print()
     chained.map(str).start_new_chain().print()
-    nodes = json.loads(env.get_execution_plan())["nodes"]
+    nodes = json.loads(env.describe_plan())["nodes"]
     assert [node["stage"] for node in nodes] == [0, 0, 0, 1, 2, 2, 1, 1]
     env.disable_operator_chaining()
-    nodes = json.loads(env.get_execution_plan())["nodes"]
+    nodes = json.loads(env.describe_plan())["nodes"]
     assert [node["stage"] for node in nodes] == [0, 1, 2, 3, 4, 5, 3, 4]
 
 
@@ -205,7 +205,7 @@ def test_a_source_with_watermarks_is_named_as_one() -> None:
     strategy = WatermarkStrategy.for_monotonous_timestamps()
     source = env.from_source(NumberSequenceSource(1, 3), strategy, "n")
     source.uid("numbers").name("the numbers").set_parallelism(1).print()
-    nodes = json.loads(env.get_execution_plan())["nodes"]
+    nodes = json.loads(env.describe_plan())["nodes"]
     assert [node["id"] for node in nodes[:2]] == ["numbers", "numbers-watermarks"]
     assert nodes[0]["type"] == "the numbers"
     assert [node["parallelism"] for node in nodes] == [1, 1, 1]

@@ -54,7 +54,7 @@ def stateful(build: Build) -> list[str]:
     """The uids of the operators that keep something, in the order of the program."""
     env = environment()
     build(env)
-    return [n["id"] for n in json.loads(env.get_execution_plan())["nodes"] if n["stateful"]]
+    return [n["id"] for n in json.loads(env.describe_plan())["nodes"] if n["stateful"]]
 
 
 def keyed(stream: DataStream, function: KeyedProcessFunction) -> DataStream:

@@ -59,7 +59,7 @@ def found(stream: DataStream, cuts: int | None) -> dict[int, int]:
 
 
 def stages(env: StreamExecutionEnvironment) -> dict[str, int]:
-    nodes = json.loads(env.get_execution_plan())["nodes"]
+    nodes = json.loads(env.describe_plan())["nodes"]
     return {node["type"]: node["stage"] for node in nodes}
 
 

@@ -111,7 +111,7 @@ def test_it_is_built_by_its_imports_alone(
     monkeypatch.setattr(notes, "_said", set())
     names: dict[str, Any] = {"__name__": "ported"}
     exec(compile(PROGRAM.replace("pyflink", "scurry"), "ported.py", "exec"), names)
-    plan = json.loads(names["env"].get_execution_plan())
+    plan = json.loads(names["env"].describe_plan())
     assert [node["id"] for node in plan["nodes"]].count("count") == 1
     said = " ".join(record.getMessage() for record in caplog.records)
     for word in (

@@ -134,7 +134,7 @@ def test_a_collection_is_not_parallel(env: StreamExecutionEnvironment) -> None:
 def test_a_default_parallelism_takes_a_former_one_back(env: StreamExecutionEnvironment) -> None:
     env.set_parallelism(2)
     mapped(env).set_parallelism(3).set_parallelism(-1).print()
-    nodes = json.loads(env.get_execution_plan())["nodes"]
+    nodes = json.loads(env.describe_plan())["nodes"]
     assert 3 not in {node["parallelism"] for node in nodes}
 
 
@@ -146,7 +146,7 @@ def test_no_more_instances_than_the_operator_may_have(env: StreamExecutionEnviro
 
 def test_a_uid_hash_is_the_uid_of_an_operator_without_one(env: StreamExecutionEnvironment) -> None:
     mapped(env).set_uid_hash(HASH).map(lambda x: x).uid("m").set_uid_hash(HASH).print()
-    uids = [node["id"] for node in json.loads(env.get_execution_plan())["nodes"]]
+    uids = [node["id"] for node in json.loads(env.describe_plan())["nodes"]]
     assert HASH in uids
     assert "m" in uids
 

@@ -36,7 +36,7 @@ def numbers(env: StreamExecutionEnvironment) -> DataStream:
 def last(env: StreamExecutionEnvironment, stream: DataStream) -> dict[str, Any]:
     """The last operator of ``stream``, as the execution plan describes it."""
     stream.uid("last").print()
-    found = json.loads(env.get_execution_plan())["nodes"]
+    found = json.loads(env.describe_plan())["nodes"]
     node: dict[str, Any] = next(node for node in found if node["id"] == "last")
     return node
 

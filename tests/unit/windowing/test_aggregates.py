@@ -166,7 +166,7 @@ def test_explain_says_whether_windows_work_on_columns(assigner: Any, words: str)
         result = keyed(vectorised=vectorised).window(assigner).aggregate(agg.count()).uid("w")
         result.print()
         env = result.get_execution_environment()
-        plan = json.loads(env.get_execution_plan())
+        plan = json.loads(env.describe_plan())
         (node,) = [node for node in plan["nodes"] if node["id"] == "w"]
         return env.explain(), node["works_on"]
 

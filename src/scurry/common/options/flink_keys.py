@@ -54,7 +54,7 @@ _KEYS = {
     "python.": """
         client.executable execution-mode job-options logging.default.level logging.level.overrides
         loopback-server.address map-state.iterate-response-batch-size map-state.read-cache-size
-        map-state.write-cache-size metric.enabled operator-chaining.enabled profile.enabled
+        map-state.write-cache-size metric.enabled profile.enabled
         pythonpath state.cache-size systemenv.enabled
     """,
     "python.fn-execution.": """

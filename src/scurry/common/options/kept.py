@@ -26,6 +26,14 @@ BUFFER_TIMEOUT: Option[int] = Option(
     effective=False,
     setter="env.set_buffer_timeout",
 )
+PYTHON_CHAINING: Option[bool] = Option(
+    "python.operator-chaining.enabled",
+    "boolean",
+    True,
+    "Whether `get_execution_plan` shows neighbouring Python functions as one operator, as Flink "
+    "runs them; how they run here is `pipeline.operator-chaining.enabled`.",
+    effective=False,
+)
 BUFFER_TIMEOUT_ENABLED: Option[bool] = Option(
     "execution.buffer-timeout.enabled",
     "boolean",
