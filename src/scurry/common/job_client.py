@@ -14,6 +14,8 @@ from scurry.common.job_metrics import JobMetrics
 from scurry.common.job_status import JobStatus
 from scurry.common.waiting import Wait
 
+__all__ = ["JobClient"]
+
 
 class RunningJob(Protocol):
     """What a job client needs of an engine's job."""

@@ -119,8 +119,9 @@ class CompositeTypeInfo(TypeInformation):
     def from_internal_type(self, obj: Any) -> Any:
         if obj is None:
             return None
-        names = zip(self._names, self._types, strict=True)
-        return self.build([field_type.from_internal_type(obj[name]) for name, field_type in names])
+        values = obj if isinstance(obj, tuple | list) else [obj[name] for name in self._names]
+        fields = zip(self._types, values, strict=True)
+        return self.build([field_type.from_internal_type(value) for field_type, value in fields])
 
     def __str__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(str, self._types))})"

@@ -133,8 +133,11 @@ class WatermarkStrategy:
     def with_timestamp_assigner(
         self, timestamp_assigner: TimestampAssigner | Callable[..., int]
     ) -> WatermarkStrategy:
-        """Take timestamps by an assigner or by a function of (element[, record timestamp])."""
-        return replace(self, assigner=_as_assigner(timestamp_assigner))
+        """Take timestamps by an assigner or by a function of (element[, record timestamp]). As in
+        PyFlink this strategy itself is changed, and returned; streams that it was given to before
+        are not."""
+        object.__setattr__(self, "assigner", _as_assigner(timestamp_assigner))
+        return self
 
     def with_idleness(self, idle_timeout: TimeSpan) -> WatermarkStrategy:
         """Leave a partition out of the watermark once it has been silent for that long."""

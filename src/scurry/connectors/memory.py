@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
+from scurry.common.collected import collector_of
 from scurry.common.texts import printer_of
 from scurry.common.type_information import TypeInformation
 from scurry.connectors.seen import SeenBatches
@@ -64,9 +65,13 @@ class CollectSink(DriverSink):
     def __init__(self) -> None:
         super().__init__()
         self._queue: queue.SimpleQueue[Any] | None = None
+        self._collected: Callable[[Any], Any] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_queue": None}
+        return {"_queue": None, "_collected": None}
+
+    def take_type(self, declared: TypeInformation | None) -> None:
+        self._collected = collector_of(declared)
 
     def attach(self) -> None:
         """Start receiving, on the driver."""
@@ -84,7 +89,7 @@ class CollectSink(DriverSink):
         """Records as they arrive; ``wait`` is called at the end, and raises if the job failed."""
         assert self._queue is not None
         while (rows := self._queue.get()) is not _END:
-            yield from rows
+            yield from rows if self._collected is None else map(self._collected, rows)
         wait()
 
 

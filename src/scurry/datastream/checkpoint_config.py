@@ -18,6 +18,11 @@ from scurry.datastream.checkpoint_storage import CheckpointStorage, FileSystemCh
 from scurry.datastream.checkpointing_mode import CheckpointingMode, mode_of
 from scurry.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
 
+__all__ = ["CheckpointConfig"]
+
+#: The least interval in milliseconds that Flink's method takes.
+_LEAST_INTERVAL = 10
+
 
 class CheckpointConfig:
     """The checkpoint settings of an environment."""
@@ -35,7 +40,11 @@ class CheckpointConfig:
         return self.get_checkpoint_interval() > 0
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
-        """What the job promises about its output."""
+        """The mode that was set, EXACTLY_ONCE if none was; as in Flink AT_LEAST_ONCE while there is
+        no checkpoint interval. What the job promises, with and without an interval, is the mode
+        that was set; ``explain()`` tells it."""
+        if not self.is_checkpointing_enabled():
+            return CheckpointingMode.AT_LEAST_ONCE
         return mode_of(self._configuration)
 
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> CheckpointConfig:
@@ -53,6 +62,12 @@ class CheckpointConfig:
         """Bound how old a checkpoint may get, in milliseconds: a micro-batch that takes longer
         makes the next one smaller. What holds micro-batches back is
         ``scurry.batch.min-interval``."""
+        whole = isinstance(checkpoint_interval, int) and not isinstance(checkpoint_interval, bool)
+        if whole and 0 < checkpoint_interval < _LEAST_INTERVAL:
+            raise ProgramError(
+                f"The checkpoint interval must be at least {_LEAST_INTERVAL} milliseconds, got "
+                f"{checkpoint_interval}."
+            )
         return self._set_number(checkpoints.CHECKPOINT_INTERVAL, checkpoint_interval)
 
     def set_checkpoint_storage(self, storage: CheckpointStorage) -> CheckpointConfig:

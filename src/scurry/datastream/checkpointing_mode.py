@@ -8,6 +8,8 @@ from scurry.common.configuration import Configuration
 from scurry.common.options.checkpoints import CHECKPOINTING_MODE
 from scurry.functions.sink import AT_LEAST_ONCE, EXACTLY_ONCE
 
+__all__ = ["CheckpointingMode"]
+
 
 class CheckpointingMode(enum.Enum):
     """Each element has its effect once, or once or more.

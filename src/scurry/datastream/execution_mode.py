@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import enum
 
+__all__ = ["RuntimeExecutionMode"]
+
 
 class RuntimeExecutionMode(enum.Enum):
     """Streaming, batch, or whichever fits the sources.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import enum
 
+__all__ = ["ExternalizedCheckpointRetention"]
+
 
 class ExternalizedCheckpointRetention(enum.Enum):
     """What a program asks for. Scurry keeps what is in ``execution.checkpointing.dir``, and

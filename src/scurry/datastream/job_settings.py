@@ -92,8 +92,9 @@ class JobSettings:
         return self
 
     def get_default_savepoint_directory(self) -> str | None:
-        """What was set."""
-        return SAVEPOINT_DIRECTORY.read(self._configuration)
+        """What was set, as Flink writes paths: ``file:/savepoints``."""
+        path = SAVEPOINT_DIRECTORY.read(self._configuration)
+        return path.replace(":///", ":/", 1) if path else path
 
     def register_slot_sharing_group(self: E, slot_sharing_group: SlotSharingGroup) -> E:
         """Give the group of a name its resources. Spark places tasks, so they have no effect."""
@@ -119,8 +120,9 @@ class JobSettings:
             raise ProgramError(
                 f"The buffer timeout must be milliseconds from 0 on, or -1, got {timeout_millis!r}."
             )
-        kept.BUFFER_TIMEOUT_ENABLED.write(self._configuration, timeout_millis >= 0)
-        if timeout_millis >= 0:
+        if timeout_millis < 0:
+            kept.BUFFER_TIMEOUT_ENABLED.write(self._configuration, False)
+        else:
             kept.BUFFER_TIMEOUT.write(self._configuration, timeout_millis)
         return self
 

@@ -40,10 +40,17 @@ if TYPE_CHECKING:
         GroupedTable,
         GroupWindowedTable,
         OverWindowedTable,
+        WindowGroupedTable,
     )
     from scurry.table.table_pipeline import TablePipeline
 
-__all__ = ["Table"]
+__all__ = [
+    "GroupWindowedTable",
+    "GroupedTable",
+    "OverWindowedTable",
+    "Table",
+    "WindowGroupedTable",
+]
 
 
 class Table(CombiningMethods):

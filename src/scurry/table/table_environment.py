@@ -43,7 +43,9 @@ from scurry.table.table_result import TableResult
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TableEnvironment"]
+    from scurry.table.stream_table_environment import StreamTableEnvironment
+
+__all__ = ["StreamTableEnvironment", "TableEnvironment"]
 
 
 class TableEnvironment(PlanMethods, ModelMethods, JavaFunctionMethods):

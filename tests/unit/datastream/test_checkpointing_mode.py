@@ -59,10 +59,12 @@ def environment(settings: dict[str, str] | None = None) -> StreamExecutionEnviro
 
 def test_exactly_once_is_the_default() -> None:
     env = environment()
+    assert env.get_checkpointing_mode() is CheckpointingMode.AT_LEAST_ONCE  # as in Flink
+    env.enable_checkpointing(1000)
     assert env.get_checkpointing_mode() is CheckpointingMode.EXACTLY_ONCE
     env.from_collection([1, 2]).sink_to(Staging())
     assert "output: exactly-once\n" in env.explain()
-    assert json.loads(env.get_execution_plan())["guarantee"] == "exactly-once"
+    assert json.loads(env.describe_plan())["guarantee"] == "exactly-once"
     VISIBLE.clear()
     run_local(env)
     assert VISIBLE == [("commit", [1, 2])]
