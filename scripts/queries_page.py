@@ -25,9 +25,14 @@ sends:
 |---|---|
 {supported}
 
-Two things are not as in Flink. Several calls with OVER in one SELECT may have different windows.
-And `FOR SYSTEM_TIME AS OF` finds no version for a key that is NULL, as `=` is not true of NULL;
-Flink finds one if the versions have a NULL key, too.
+Windows of TIMESTAMP_LTZ, and of processing time, are in the time of `table.local-time-zone`:
+`window_start` and `window_end` are what clocks show there, and a day is one of that zone. Where
+clocks are set back, what happened in either of the two equal hours is in the same windows.
+
+Three things are not as in Flink. Several calls with OVER in one SELECT may have different windows.
+A lateral aggregate of no rows is a row, as in the SQL standard; Flink loses the row it belongs to.
+And an inner query with OR between conditions on the query around it is computed for rows whose
+columns are NULL as well; Flink has been seen to lose such rows.
 
 A query that means nothing is refused when it is planned, with its place in the text and the nearest
 names. So are these, which Scurry does not run:
