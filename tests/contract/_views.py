@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import multiprocessing
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -105,7 +105,7 @@ def viewed(
     env: StreamExecutionEnvironment,
     root: Path,
     settings: QuerySettings | None = None,
-    make: type[LocalJob] = LocalJob,
+    make: Callable[..., LocalJob] = LocalJob,
 ) -> Iterator[Viewed]:
     """The program of ``env`` as a job; with ``settings`` queries are answered over HTTP."""
     compiled = env._compile(None)

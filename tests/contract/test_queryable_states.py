@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -245,11 +246,13 @@ def test_a_view_follows_a_job_to_another_parallelism(kind: str, tmp_path: Path) 
             check(view, kind, events[: min(done, 40)], asked)
 
 
+@pytest.mark.parametrize("copies", [False, True])
 @pytest.mark.parametrize("kind", ["value", "list", "map", "aggregating"])
-def test_a_view_follows_a_job_of_rounds(kind: str, tmp_path: Path) -> None:
+def test_a_view_follows_a_job_of_rounds(kind: str, copies: bool, tmp_path: Path) -> None:
     events = [(f"key {n % 7}", n + 1) for n in range(60)]
     asked = {key for key, _ in events}
-    with viewed(program(kind, events, 2), tmp_path, make=LocalRounds) as view:
+    make = partial(LocalRounds, copies=copies)
+    with viewed(program(kind, events, 2), tmp_path, make=make) as view:
         done = 0
         while view.job.step(4):
             # a micro-batch has four rounds
@@ -262,6 +265,8 @@ def test_a_view_follows_a_job_of_rounds(kind: str, tmp_path: Path) -> None:
                 view.job.recover()
                 check(view, kind, events[:done], asked)
         assert done == len(events)
+        assert isinstance(view.job, LocalRounds)
+        assert (view.job.copied > 0) == copies
 
 
 def test_a_scan_finds_all_keys(tmp_path: Path) -> None:

@@ -153,10 +153,7 @@ class SlotHost:
     def finish(self, journal: Journal) -> Iterator[Envelope]:
         """All that comes after :meth:`prepare` in a checkpoint that is not the final one."""
         yield from self.write(journal)
-        notes = self.store.begin(journal)
-        self._rebuilt()
-        if self.store.feed is not None:
-            self.store.feed.begin(decode_report(notes))
+        self._written(self.store.begin(journal))
 
     def write(self, journal: Journal) -> Iterator[Envelope]:
         """The second part of :meth:`checkpoint`: the state is written. A copy of the process may do
@@ -171,8 +168,7 @@ class SlotHost:
 
     def thaw(self, journal: Journal, outcome: Outcome) -> None:
         """The copy has written the state; the end of :meth:`checkpoint`."""
-        self.store.thaw(journal, outcome)
-        self._rebuilt()
+        self._written(self.store.thaw(journal, outcome))
 
     @property
     def wake(self) -> int | None:
@@ -306,6 +302,12 @@ class SlotHost:
         told = None if self.store.feed is None else self.store.feed.message(self.stage, self.slot)
         if told is not None:
             yield to_driver(self.slot, FEED, "", told)
+
+    def _written(self, notes: bytes) -> None:
+        """The checkpoint is written, with ``notes`` in it."""
+        self._rebuilt()
+        if self.store.feed is not None:
+            self.store.feed.begin(decode_report(notes))
 
     def _rebuilt(self) -> None:
         """Nobody waits for the checkpoint any more."""

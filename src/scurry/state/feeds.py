@@ -16,8 +16,7 @@ starts, is restored or rescaled, and when a function asks for a state for the fi
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -100,9 +99,11 @@ class SlotFeed:
         #: tables that the view has been told of, as far as that is committed
         self._told: set[str] = set()
         #: what the view has been told of states by this process
-        self._shown: dict[str, QueryableState] = {}
+        self.shown: dict[str, QueryableState] = {}
         self._taken: list[QueryableState] = []
         self._pieces: list[Piece] = []
+        #: changes of the commit under way that nobody has packed yet
+        self._changes: list[Group] = []
 
     def declare(self, state: QueryableState) -> None:
         """Let a state be queried. Called when its tables are made, before they are used."""
@@ -124,7 +125,8 @@ class SlotFeed:
         return {"view": (self.view, sorted(self._tables | self._told))} if self._tables else {}
 
     def take(self, changes: list[Group], records: SlotRecords, schemas: SchemaTable) -> None:
-        """Take over what a commit is about to write. ``records`` are those from before it."""
+        """Hear of what a commit is about to write. ``records`` are those from before it. What goes
+        to the log is taken over by :meth:`logged`, the rest by :meth:`finish`."""
         if not self._tables:
             return
         fresh = sorted(self._tables - self._told)
@@ -132,17 +134,32 @@ class SlotFeed:
         self._taken = [
             state
             for state in described
-            if self._shown.get(state.name) != state or not self._told.issuperset(state.tables)
+            if self.shown.get(state.name) != state or not self._told.issuperset(state.tables)
         ]
-        self._shown = {state.name: state for state in described}
-        mine = [group for group in changes if group[0] in self._tables]
-        whole = ((name, *block) for name in fresh for block in records.blocks(name))
-        self._pieces = list(self._packed(whole, mine))
+        self.shown = {state.name: state for state in described}
+        self._changes = [group for group in changes if group[0] in self._tables]
+        # what was there goes before what has changed
+        self._pack((name, *block) for name in fresh for block in records.blocks(name))
 
-    def _packed(self, whole: Iterable[Group], changes: list[Group]) -> Iterator[Piece]:
-        """What was there goes before what has changed."""
-        for piece in map(pack, chain(chunked(whole), chunked(changes))):
-            yield self._filed(piece) if len(piece) > _INLINE else Piece(piece)
+    def logged(self, piece: list[Group], packed: bytes) -> None:
+        """The commit has written an entry of the log. If all of it may be queried, it is told as it
+        is, and not packed twice."""
+        mine = [group for group in piece if group[0] in self._tables]
+        if mine:
+            self._add(packed if len(mine) == len(piece) else pack(mine))
+
+    def finish(self, logged: list[Group]) -> None:
+        """Take over the other changes; :meth:`logged` was told of ``logged``. Called after that."""
+        known = {id(keys) for _, keys, _ in logged}
+        self._pack(group for group in self._changes if id(group[1]) not in known)
+        self._changes = []
+
+    def _pack(self, groups: Iterable[Group]) -> None:
+        for piece in chunked(groups):
+            self._add(pack(piece))
+
+    def _add(self, piece: bytes) -> None:
+        self._pieces.append(self._filed(piece) if len(piece) > _INLINE else Piece(piece))
 
     def _filed(self, piece: bytes) -> Piece:
         if self._directory is None:

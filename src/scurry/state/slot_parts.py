@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from scurry.state.feeds import QueryableState
 from scurry.state.journal import Group
 from scurry.state.local.store import Size
 
@@ -53,3 +54,5 @@ class Outcome(NamedTuple):
     sizes: dict[str, Size]
     #: by table: where the search for expired records goes on, and how many were found
     sweeps: dict[str, tuple[bytes, int]]
+    #: what the view has been told of queryable states, by their names
+    shown: dict[str, QueryableState]

@@ -208,7 +208,7 @@ class SlotStore:
         """Get ready for a commit: how many records it will write, if a copy of this process can
         write them, 0 if it cannot. Nothing may change any more until the commit, or until
         :meth:`freeze`."""
-        if not self.local.shared or self.feed is not None or self._gone:
+        if not self.local.shared or self._gone:
             return 0
         if self._collected is None:
             self._freezing, self._encoded = [], []
@@ -263,13 +263,16 @@ class SlotStore:
     def outcome(self) -> Outcome:
         """What the process has to know of the commit that this copy of it has written."""
         sweeps = {name: sweeper.place for name, sweeper in self.sweepers.items()}
-        return Outcome(self._written, self._told_sizes, sweeps)
+        shown = {} if self.feed is None else self.feed.shown
+        return Outcome(self._written, self._told_sizes, sweeps, shown)
 
     def thaw(self, journal: Journal, outcome: Outcome) -> bytes:
         """The commit is written, and ``journal`` has its head: go on from there, as after
         :meth:`begin`, with what has changed since :meth:`freeze`."""
         self._told |= outcome.written
         self._told_sizes = outcome.sizes
+        if self.feed is not None:
+            self.feed.shown = outcome.shown
         for name, place in outcome.sweeps.items():
             self.sweepers[name].place = place
         self._open(journal)
@@ -401,7 +404,7 @@ class SlotStore:
         if self.feed is not None:
             self.feed.take(changes, self.records, self.schemas)
         changes, moved, written = self.records.put(changes, self._judges())
-        written += sum(append(journal, head, pack(piece)) for piece in chunked(changes))
+        written += self._log(journal, head, changes)
         if self._head is None:
             head.snapshot_bytes = head.log_bytes  # nothing of a first commit is superseded
         fault_point("before-local-store")
@@ -423,6 +426,18 @@ class SlotStore:
         self._last = head if trusted else None
         self._finish(head.lineage if trusted else b"")
         fault_point("after-journal")
+        return written
+
+    def _log(self, journal: Journal, head: Head, changes: list[Group]) -> int:
+        """Write ``changes`` to the log; how many bytes they have become."""
+        written = 0
+        for piece in chunked(changes):
+            packed = pack(piece)
+            written += append(journal, head, packed)
+            if self.feed is not None:
+                self.feed.logged(piece, packed)
+        if self.feed is not None:
+            self.feed.finish(changes)
         return written
 
     def _take_changes(self) -> list[Group]:

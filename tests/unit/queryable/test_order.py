@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scurry.common.keys import form_of, freeze
-from scurry.engine.queryable.ordered import key_place, length_of, ordered, text_beginning
+from scurry.engine.queryable.ordered import (
+    key_place,
+    length_of,
+    many_place,
+    ordered,
+    placed,
+    single_place,
+    text_beginning,
+)
+from scurry.state.tables.table import addresses, prefix_of
 
 GROUPS = 128
 keys = st.one_of(
@@ -56,3 +65,23 @@ def test_the_form_of_a_key_can_be_cut_off(key: Any, rest: bytes) -> None:
     place = key_place(freeze(key), GROUPS, True)
     assert length_of(place + rest) == len(place)
     assert ordered(b"i5") == key_place(5, GROUPS, False)
+
+
+@given(
+    st.one_of(
+        st.sets(st.integers(-(2**63), 2**63 - 1)),
+        st.sets(st.integers(-(2**64), 2**64)),
+        st.sets(st.one_of(st.integers(), st.text(max_size=3))),
+    )
+)
+def test_many_keys_have_the_places_that_they_have_one_by_one(some: set[Any]) -> None:
+    # so many that they are handled as columns, if they are numbers
+    chosen = list({*some, *range(100)})
+    records = [repr(key).encode() for key in chosen]
+    for form, stored in (
+        (single_place, addresses(chosen, GROUPS)),
+        (many_place, [prefix_of(key, GROUPS) for key in chosen]),
+    ):
+        found = dict(placed(b"\x00\x01", form, stored, records))
+        expected = {key_place(key, GROUPS, form is many_place): key for key in chosen}
+        assert found == {b"\x00\x01" + place: repr(key).encode() for place, key in expected.items()}

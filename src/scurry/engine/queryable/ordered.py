@@ -8,10 +8,16 @@ beginning of another one, so that entries of a map can follow the key they belon
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
+from operator import itemgetter
 from typing import Any
 
-from scurry.state.journal import stored_key
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from scurry.state.journal import LONGEST, stored_key
 from scurry.state.tables.table import address, prefix_of
 
 _INT, _OTHER, _TEXT, _LONG = b"i", b"o", b"s", b"#"
@@ -20,6 +26,11 @@ _INT64 = range(-_BIAS, _BIAS)
 _END = b"\x00\x00"
 #: The longest form of a key, and the longest place; LMDB takes 511 bytes, with the table's number.
 _LONGEST_FORM, _LONGEST = 400, 500
+#: Records from which on numbers are handled as columns.
+_COLUMNS_FROM = 64
+
+#: Makes the place of a record out of the address under which slots store it.
+PlaceForm = Callable[[bytes], bytes]
 
 
 def ordered(form: bytes) -> bytes:
@@ -79,3 +90,44 @@ def key_place(key: Any, groups: int, many: bool) -> bytes:
     if many:
         return many_place(prefix_of(key, groups))
     return single_place(stored_key(address(key, groups)))
+
+
+def placed(
+    begin: bytes, form: PlaceForm, stored: list[bytes], records: list[bytes]
+) -> Iterable[tuple[bytes, bytes]]:
+    """The places of ``records``, whose addresses are ``stored``, with the records. Places begin
+    with ``begin``, and go on with what ``form`` makes of the address. They are in an order if it
+    costs little: LMDB takes sorted places in five sixths of the time, and to sort pairs takes as
+    long as that."""
+    if form is single_place and len(stored) >= _COLUMNS_FROM:
+        numbers = _numbers(stored)
+        if numbers is not None:
+            order = np.argsort(numbers)
+            places = _places_of_numbers(begin, numbers[order])
+            return zip(places, itemgetter(*order.tolist())(records), strict=True)
+    return zip([begin + form(each) for each in stored], records, strict=True)
+
+
+def _numbers(stored: list[bytes]) -> np.ndarray[Any, np.dtype[np.int64]] | None:
+    """The keys of these addresses, None unless all are whole numbers of at most 64 bits."""
+    forms = pa.array(stored, pa.binary())
+    if not pc.all(pc.equal(pc.binary_slice(forms, 2, 3), _INT)).as_py():
+        return None
+    try:
+        digits = pc.cast(pc.binary_slice(forms, 3, LONGEST), pa.string())
+        numbers: np.ndarray[Any, np.dtype[np.int64]] = pc.cast(digits, pa.int64()).to_numpy()
+    except pa.ArrowInvalid:
+        return None
+    return numbers
+
+
+def _places_of_numbers(begin: bytes, numbers: np.ndarray[Any, np.dtype[np.int64]]) -> list[bytes]:
+    """What :func:`single_place` makes of numbers, after ``begin``."""
+    head = np.frombuffer(begin + _INT, np.uint8)
+    width = len(head) + 8
+    places = np.empty((len(numbers), width), np.uint8)
+    places[:, : len(head)] = head
+    biased = (numbers.view(np.uint64) ^ np.uint64(_BIAS)).astype(">u8")
+    places[:, len(head) :] = biased.view(np.uint8).reshape(-1, 8)
+    found: list[bytes] = places.view(f"V{width}").ravel().tolist()
+    return found

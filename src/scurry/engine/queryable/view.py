@@ -27,7 +27,7 @@ from pathlib import Path
 import lmdb
 import msgspec
 
-from scurry.engine.queryable.ordered import many_place, single_place
+from scurry.engine.queryable.ordered import PlaceForm, many_place, placed, single_place
 from scurry.state.codecs.records import MANY_STAMPS, STAMPED, stamp_bytes
 from scurry.state.codecs.schemas import decode_row
 from scurry.state.feeds import WINDOWS, Feed, QueryableState
@@ -87,6 +87,8 @@ class Known(msgspec.Struct, array_like=True):
 _moments = msgspec.msgpack.Decoder(Moment)
 _known = msgspec.msgpack.Decoder(Known)
 _encode = msgspec.msgpack.Encoder().encode
+#: Addresses and records of one table.
+_Written = tuple[list[bytes], list[bytes]]
 
 
 class ViewWriter:
@@ -132,24 +134,37 @@ class ViewWriter:
 
     def _put(self, txn: lmdb.Transaction, slot: int, changes: list[Group]) -> None:
         kinds = {t: state.kind for state in self.known.states.values() for t in state.tables}
-        removed: list[tuple[bytes, bool]] = []
-        written: list[tuple[bytes, bytes]] = []
+        written: dict[str, _Written] = {}
         for table, keys, records in changes:
-            kind, number = kinds[table], self.known.numbers[table]
-            places = _places(kind, number, slot, stored_keys(keys))
-            if None not in records:
-                written.extend(zip(places, records, strict=True))  # type: ignore[arg-type]
-                continue
-            for key, place, record in zip(keys, places, records, strict=True):
-                if record is not None:
-                    written.append((place, record))
-                else:
-                    removed.append((place, kind not in SINGLE and _is_whole(kind, key)))
-        for place, below in removed:
-            _remove_below(txn, place) if below else txn.delete(place)
-        written.sort()
+            if None in records:
+                gone = [key for key, record in zip(keys, records, strict=True) if record is None]
+                self._remove(txn, slot, table, kinds[table], gone)
+                kept = zip(keys, records, strict=True)
+                keys = [key for key, record in kept if record is not None]
+            held = written.setdefault(table, ([], []))
+            held[0].extend(keys)
+            held[1].extend(record for record in records if record is not None)
         with txn.cursor() as cursor:
-            cursor.putmulti(written)
+            for table, (keys, found) in written.items():
+                begin, form = self._form(table, kinds[table], slot)
+                cursor.putmulti(placed(begin, form, stored_keys(keys), found))
+
+    def _remove(
+        self, txn: lmdb.Transaction, slot: int, table: str, kind: str, keys: list[bytes]
+    ) -> None:
+        begin, form = self._form(table, kind, slot)
+        for key, stored in zip(keys, stored_keys(keys), strict=True):
+            if kind not in SINGLE and _is_whole(kind, key):
+                _remove_below(txn, begin + form(stored))
+            else:
+                txn.delete(begin + form(stored))
+
+    def _form(self, table: str, kind: str, slot: int) -> tuple[bytes, PlaceForm]:
+        """What the places of a table begin with, and what makes the rest out of an address."""
+        number = self.known.numbers[table]
+        if kind == WINDOWS:
+            return number + slot.to_bytes(2, "big"), bytes
+        return number, single_place if kind in SINGLE else many_place
 
     def _sweep(self, txn: lmdb.Transaction, moment: Moment) -> None:
         """Remove some records that have expired: slots that merge their files do not tell."""
@@ -178,14 +193,6 @@ class ViewWriter:
 
 def _versions(state: QueryableState) -> int:
     return len(decode_row(state.schema).versions) if state.schema else 0
-
-
-def _places(kind: str, number: bytes, slot: int, keys: list[bytes]) -> list[bytes]:
-    if kind == WINDOWS:
-        begin = number + slot.to_bytes(2, "big")
-        return [begin + key for key in keys]
-    place_of = single_place if kind in SINGLE else many_place
-    return [number + place_of(key) for key in keys]
 
 
 def _is_whole(kind: str, address: bytes) -> bool:
