@@ -29,10 +29,14 @@ Windows of TIMESTAMP_LTZ, and of processing time, are in the time of `table.loca
 `window_start` and `window_end` are what clocks show there, and a day is one of that zone. Where
 clocks are set back, what happened in either of the two equal hours is in the same windows.
 
-Three things are not as in Flink. Several calls with OVER in one SELECT may have different windows.
-A lateral aggregate of no rows is a row, as in the SQL standard; Flink loses the row it belongs to.
-And an inner query with OR between conditions on the query around it is computed for rows whose
-columns are NULL as well; Flink has been seen to lose such rows.
+`FOR SYSTEM_TIME AS OF` an event time finds the versions of a NULL key, as in Flink; in all other
+joins NULL equals nothing.
+
+Four things are not as in Flink. Several calls with OVER in one SELECT may have different windows.
+In a top-N whose bound is a column each row is kept or left out by its own bound. A lateral
+aggregate of no rows is a row, as in the SQL standard; Flink loses the row it belongs to. And an
+inner query with OR between conditions on the query around it is computed for rows whose columns are
+NULL as well; Flink has been seen to lose such rows.
 
 A query that means nothing is refused when it is planned, with its place in the text and the nearest
 names. So are these, which Scurry does not run:
@@ -52,8 +56,10 @@ SUPPORTED = {
     "`IN`, `EXISTS`, scalar queries",
     "order": "top-N and deduplication by `ROW_NUMBER`, `QUALIFY`, `ORDER BY` with `LIMIT` or by "
     "event time, `OVER`",
+    "patterns": "`MATCH_RECOGNIZE` with `ONE ROW PER MATCH`",
+    "changes": "`TO_CHANGELOG`, `FROM_CHANGELOG`",
     "sets": "`UNION`, `INTERSECT`, `EXCEPT`, each also with `ALL`",
-    "hints": "`OPTIONS`, `STATE_TTL`; hints that choose between ways to join are accepted and "
+    "hints": "`OPTIONS`, `STATE_TTL`, `LOOKUP`; hints that choose between ways to join are accepted and "
     "change nothing",
 }
 

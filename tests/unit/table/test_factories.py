@@ -215,6 +215,31 @@ def test_partitions_are_directories(tmp_path: Path) -> None:
     assert set(json.loads(file.read_text().splitlines()[0])) == {"b"}
 
 
+def test_a_partition_without_a_value_has_the_name_that_the_table_gives_it(tmp_path: Path) -> None:
+    directory = tmp_path / "b=none"
+    directory.mkdir()
+    (directory / "x.json").write_text('{"a": 1}\n')
+    files = {"connector": "filesystem", "path": str(tmp_path), "format": "json"}
+    for more, value in (({}, "none"), ({"partition.default-name": "none"}, None)):
+        made = make_source(context({**files, **more}, partitions=("b",)))
+        assert changes_of(Source(name="t", source=made.source, uid="t")) == [("+I", 1, value)]
+
+
+def test_files_are_chosen_by_a_pattern_of_their_whole_paths(tmp_path: Path) -> None:
+    for number, name in enumerate(("x-1.json", "x-2.json", "y-1.json")):
+        (tmp_path / name).write_text(f'{{"a": {number}}}\n')
+    files = {"connector": "filesystem", "path": str(tmp_path), "format": "json"}
+    for more in ({}, {"source.monitor-interval": "1 ms"}):
+        made = make_source(context({**files, **more, "source.path.regex-pattern": ".*/x-[^/]*"}))
+        position = made.source.enumerator(2).initial_position()
+        plan = made.source.enumerator(2).plan(position, 100)
+        assert {Path(one.what[0]).name for one in plan.ranges} == {"x-1.json", "x-2.json"}
+    part = make_source(context({**files, "source.path.regex-pattern": "x-1.json"}))
+    assert changes_of(Source(name="t", source=part.source, uid="t")) == []
+    with pytest.raises(ConfigurationError, match="which is no regular expression"):
+        make_source(context({**files, "source.path.regex-pattern": "x("}))
+
+
 def test_a_malformed_line_names_file_and_line(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text('{"a": 1}\n{"a": \n')
     files = {"connector": "filesystem", "path": str(tmp_path), "format": "json"}

@@ -9,6 +9,7 @@ Which part goes to which lane does not depend on how the input is cut into micro
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Sequence
 from itertools import pairwise
@@ -32,9 +33,15 @@ class StaticFiles(SourceEnumerator):
     """Reads a set of files that is fixed when the job first starts."""
 
     def __init__(
-        self, roots: Sequence[str], form: FileFormat, parallelism: int, split_size: int | None
+        self,
+        roots: Sequence[str],
+        form: FileFormat,
+        parallelism: int,
+        split_size: int | None,
+        wanted: re.Pattern[str] | None = None,
     ) -> None:
         self._roots = roots
+        self._wanted = wanted
         self._format = form
         self._parallelism = parallelism
         self._split_size = split_size
@@ -49,7 +56,7 @@ class StaticFiles(SourceEnumerator):
         """The position of all files that there are now, of which some have been read."""
         known = {path: place for path, place, _ in read}
         files = []
-        for path in sorted(find_files(self._roots)):
+        for path in sorted(find_files(self._roots, self._wanted)):
             extent = self._format.extent(path, complete=True) or 0
             places = [known.get(path, 0), extent]
             if self._split_size is not None and path not in known:
@@ -126,9 +133,15 @@ class MonitoredFiles(SourceEnumerator):
     """Reads files as they appear below the given paths, and what is appended to them."""
 
     def __init__(
-        self, roots: Sequence[str], form: FileFormat, parallelism: int, interval_ms: int
+        self,
+        roots: Sequence[str],
+        form: FileFormat,
+        parallelism: int,
+        interval_ms: int,
+        wanted: re.Pattern[str] | None = None,
     ) -> None:
         self._roots = roots
+        self._wanted = wanted
         self._format = form
         self._parallelism = parallelism
         self._interval = interval_ms / 1000
@@ -174,7 +187,7 @@ class MonitoredFiles(SourceEnumerator):
         return ReadPlan(self._position, ranges)
 
     def _scan(self) -> None:
-        found = find_files(self._roots)
+        found = find_files(self._roots, self._wanted)
         self._forget([path for path in self._files if path not in found])
         changed = [path for path, seen in found.items() if self._seen.get(path) != seen]
         for path in sorted(changed, key=lambda name: (found[name][1], name)):

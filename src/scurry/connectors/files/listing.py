@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import zlib
 from collections.abc import Iterable
 from typing import Any
@@ -36,8 +37,9 @@ def local_path(path: object) -> str:
     return os.path.abspath(unquote(parsed.path))
 
 
-def find_files(roots: Iterable[str]) -> dict[str, Seen]:
-    """All files below ``roots``; a root that does not exist is an error."""
+def find_files(roots: Iterable[str], wanted: re.Pattern[str] | None = None) -> dict[str, Seen]:
+    """All files below ``roots``, or those whose whole paths the pattern ``wanted`` matches; a root
+    that does not exist is an error."""
     found: dict[str, Seen] = {}
     for root in roots:
         if os.path.isdir(root):
@@ -51,7 +53,9 @@ def find_files(roots: Iterable[str]) -> dict[str, Seen]:
                     "driver and on every worker."
                 ) from None
             found[root] = (state.st_size, state.st_mtime_ns)
-    return found
+    if wanted is None:
+        return found
+    return {path: seen for path, seen in found.items() if wanted.fullmatch(path)}
 
 
 def _search(directory: str, found: dict[str, Seen]) -> None:

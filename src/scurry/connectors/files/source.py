@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -79,6 +80,8 @@ class FileSource(Source):
                 )
         self._interval_ms = interval_ms
         self._split_size = split_size
+        #: what the whole paths of the files match that are read, None for all files
+        self._wanted: re.Pattern[str] | None = None
         self.bounded = interval_ms is None
         self.as_tuples = form.as_tuples
 
@@ -98,8 +101,12 @@ class FileSource(Source):
 
     def enumerator(self, parallelism: int) -> SourceEnumerator:
         if self._interval_ms is None:
-            return StaticFiles(self._roots, self._format, parallelism, self._split_size)
-        return MonitoredFiles(self._roots, self._format, parallelism, self._interval_ms)
+            return StaticFiles(
+                self._roots, self._format, parallelism, self._split_size, self._wanted
+            )
+        return MonitoredFiles(
+            self._roots, self._format, parallelism, self._interval_ms, self._wanted
+        )
 
     def read(self, what: Json) -> Iterator[SourceBatch]:
         path, start, end = what

@@ -7,6 +7,7 @@ directories, ``country=NL/day=2024-01-31``.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -101,8 +102,12 @@ class FileRows(FileSource):
         metadata: Sequence[str] = (),
         interval_ms: int | None = None,
         changelog: ChangelogMode = ChangelogMode.INSERT_ONLY,
+        wanted: re.Pattern[str] | None = None,
+        default_partition: str = DEFAULT_PARTITION,
     ) -> None:
         super().__init__(form, (path,), interval_ms)
+        self._wanted = wanted
+        self._default = default_partition
         self._row_type = row_type
         self._keys = tuple(partition_keys)
         self._metadata = tuple(metadata)
@@ -164,7 +169,7 @@ class FileRows(FileSource):
         for part in Path(path).parent.parts:
             name, equals, text = part.partition("=")
             if equals and name in keys:
-                value = None if text == DEFAULT_PARTITION else unquote(text)
+                value = None if text == self._default else unquote(text)
                 found[name] = reader(self._row_type[name].data_type, SQL)(value)
         missing = [key for key in keys if key not in found]
         if missing:

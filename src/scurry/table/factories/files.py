@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from scurry.common.changelog import ChangelogMode
@@ -23,6 +24,7 @@ from scurry.connectors.tables.file_rows import (
     RowSegments,
     parquet_rows,
 )
+from scurry.runtime.expressions.java_regex import java_regex
 from scurry.table.factories.contract import (
     ConnectorFactory,
     ScanSource,
@@ -59,8 +61,13 @@ _CHECK: Option[int] = Option(
 _DEFAULT: Option[str] = Option(
     "partition.default-name", "string", DEFAULT_PARTITION, "The partition of rows without a value."
 )
-_TAKEN = taken(
+_PATTERN: Option[str | None] = Option(
     "source.path.regex-pattern",
+    "string",
+    None,
+    "A regular expression in Java's form that the whole path of a file has to match to be read.",
+)
+_TAKEN = taken(
     "source.report-statistics",
     "sink.shuffle-by-partition.enable",
     "auto-compaction",
@@ -77,7 +84,7 @@ class FilesystemFactory(ConnectorFactory):
     options = (
         TableOption(_PATH, required=True),
         TableOption(_FORMAT, required=True),
-        *optional(_MONITOR, _SIZE, _AGE, _CHECK, _DEFAULT, SINK_PARALLELISM, *_TAKEN),
+        *optional(_MONITOR, _SIZE, _AGE, _CHECK, _DEFAULT, _PATTERN, SINK_PARALLELISM, *_TAKEN),
     )
     readable = METADATA
     format_options = ("format",)
@@ -97,8 +104,21 @@ class FilesystemFactory(ConnectorFactory):
             metadata,
             context.read(_MONITOR),
             changelog,
+            self._wanted(context),
+            context.read(_DEFAULT),
         )
         return ScanSource(source, row_type, changelog)
+
+    def _wanted(self, context: TableContext) -> re.Pattern[str] | None:
+        """What the paths of files have to match."""
+        pattern = context.read(_PATTERN)
+        try:
+            return None if pattern is None else java_regex(pattern)
+        except re.error as failure:
+            raise context.refuse(
+                f"the option {_PATTERN.key!r} is {pattern!r}, which is no regular expression: "
+                f"{failure}."
+            ) from None
 
     def _file_columns(self, context: TableContext) -> tuple[RowType, RowType]:
         """The columns that are in files, and those of the source."""
