@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyarrow import orc
 
 from scurry.common.changelog import ChangelogMode
 from scurry.common.data_types import DataType, DataTypes
-from scurry.common.errors import ConfigurationError, FunctionError
+from scurry.common.errors import ConfigurationError, FunctionError, ScurryError
 from scurry.common.types import RowKind
 from scurry.connectors.tables.kafka_rows import RecordColumns, RowRecords
 from scurry.plan.nodes import Sink, Source
@@ -201,10 +203,52 @@ def run(source: Source, sink: Any) -> None:
             pass
 
 
-@pytest.mark.parametrize("form", ["json", "csv", "avro", "parquet"])
+@pytest.mark.parametrize("form", ["json", "csv", "avro", "parquet", "orc"])
 def test_files_give_back_what_was_written(tmp_path: Path, form: str) -> None:
     columns = {"a": INT, "b": STRING, "c": DataTypes.DOUBLE()}
     assert len(write_and_read(tmp_path, form, columns)) == 20
+
+
+def test_files_of_columns_are_compressed_as_the_table_says(tmp_path: Path) -> None:
+    def written(form: str, options: Mapping[str, str]) -> Path:
+        path = tmp_path / "-".join((form, *options.values()))
+        files = {"connector": "filesystem", "path": str(path), "format": form, **options}
+        made = make_source(context({"connector": "datagen", "number-of-rows": "3"}))
+        run(Source(name="t", source=made.source, uid="t"), make_sink(context(files)).sink)
+        return next(path.glob("part-*"))
+
+    for chosen, found in (({}, "SNAPPY"), ({"parquet.compression": "GZIP"}, "GZIP")):
+        file = pq.ParquetFile(written("parquet", chosen))
+        assert file.metadata.row_group(0).column(0).compression == found
+    for chosen, found in (({}, "ZLIB"), ({"orc.compress": "SNAPPY"}, "SNAPPY")):
+        assert orc.ORCFile(written("orc", chosen)).compression == found
+
+
+@pytest.mark.parametrize(
+    ("form", "more", "kind", "complaint"),
+    [
+        ("orc", {"orc.compres": "ZLIB"}, INT, "Did you mean 'compress'"),
+        ("parquet", {"parquet.compression": "zip"}, INT, "one of SNAPPY"),
+        ("orc", {}, DataTypes.TIME(), "cannot hold the column 'a', which is TIME"),
+        ("parket", {}, INT, "Did you mean 'parquet'"),
+    ],
+)
+def test_files_of_columns_that_cannot_be_are_refused(
+    tmp_path: Path, form: str, more: dict[str, str], kind: DataType, complaint: str
+) -> None:
+    table = context(
+        {"connector": "filesystem", "path": str(tmp_path), "format": form, **more}, {"a": kind}
+    )
+    for make in (make_source, make_sink):
+        with pytest.raises(ConfigurationError, match=complaint):
+            make(table)
+
+
+def test_a_damaged_file_of_orc_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.orc").write_bytes(b"ORC and nothing else")
+    made = make_source(context({"connector": "filesystem", "path": str(tmp_path), "format": "orc"}))
+    with pytest.raises(ScurryError, match=r"x\.orc' is not a complete ORC file"):
+        changes_of(Source(name="t", source=made.source, uid="t"))
 
 
 def test_partitions_are_directories(tmp_path: Path) -> None:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pytest
 
 from scurry.common.data_types import DataType, DataTypes, RowType
 from scurry.common.types import RowKind
-from scurry.connectors.row_formats import RowFormatError
+from scurry.connectors.row_formats import DecodingFormat, RowFormatError
 from scurry.connectors.row_formats.avro import AvroDecoding, AvroEncoding
+from scurry.connectors.row_formats.canal import CanalDecoding, CanalEncoding
 from scurry.connectors.row_formats.csv import CsvDecoding, CsvEncoding, CsvSigns
 from scurry.connectors.row_formats.debezium import DebeziumDecoding, DebeziumEncoding
 from scurry.connectors.row_formats.json import JsonDecoding, JsonEncoding
+from scurry.connectors.row_formats.maxwell import MaxwellDecoding, MaxwellEncoding
+from scurry.connectors.row_formats.ogg import OggDecoding, OggEncoding
 from scurry.connectors.row_formats.raw import RawDecoding, RawEncoding
 
 PAIR = RowType.of(["a", "b"], [DataTypes.INT(), DataTypes.STRING()])
@@ -259,6 +264,102 @@ def test_debezium_names_the_malformed_event(message: bytes, complaint: str) -> N
     with pytest.raises(RowFormatError, match=complaint):
         DebeziumDecoding(PAIR).decode([message])
     assert DebeziumDecoding(PAIR, ignore_parse_errors=True).decode([message]).columns.num_rows == 0
+
+
+def changes_in(form: DecodingFormat, *events: Any) -> list[str]:
+    """Kind, ``a`` and ``b`` of each row of the events, which are given as values of JSON."""
+    decoded = form.decode([json.dumps(one).encode() for one in events])
+    assert decoded.kinds is not None
+    kinds = [str(RowKind(kind)) for kind in decoded.kinds.tolist()]
+    rows = decoded.columns.to_pylist()
+    return [f"{k} {row['a']} {row['b']}" for k, row in zip(kinds, rows, strict=True)]
+
+
+def test_canal_reads_changes() -> None:
+    events = [
+        {"type": "INSERT", "data": [{"a": "1", "b": "x"}, {"a": "2", "b": "y"}], "old": None},
+        {"type": "UPDATE", "data": [{"a": "1", "b": "z"}], "old": [{"b": "x"}]},
+        {"type": "UPDATE", "data": [{"a": "1", "b": "z"}], "old": [{"b": None}]},
+        {"type": "CREATE", "data": None, "isDdl": True},
+        {"type": "DELETE", "data": [{"a": "2", "b": "y"}]},
+    ]
+    expected = ["+I 1 x", "+I 2 y", "-U 1 x", "+U 1 z", "-U 1 None", "+U 1 z", "-D 2 y"]
+    assert changes_in(CanalDecoding(PAIR), *events) == expected
+    one, two = {**events[0], "table": "t1"}, {**events[4], "table": "t22"}
+    chosen = CanalDecoding(PAIR, table=re.compile("t2+"))
+    assert changes_in(chosen, one, two) == ["-D 2 y"]
+
+
+def test_maxwell_reads_changes() -> None:
+    events = [
+        {"type": "insert", "data": {"a": 1, "b": "x"}},
+        {"type": "update", "data": {"a": 1, "b": "y"}, "old": {"b": "x"}},
+        {"type": "delete", "data": {"a": 1, "b": "y"}},
+    ]
+    expected = ["+I 1 x", "-U 1 x", "+U 1 y", "-D 1 y"]
+    assert changes_in(MaxwellDecoding(PAIR), *events) == expected
+
+
+def test_goldengate_reads_changes() -> None:
+    one, two = {"a": 1, "b": "x"}, {"a": 1, "b": "y"}
+    events = [
+        {"op_type": "I", "before": None, "after": one},
+        {"op_type": "U", "before": one, "after": two},
+        {"op_type": "T", "table": "t"},
+        {"op_type": "D", "before": two, "after": None},
+    ]
+    expected = ["+I 1 x", "-U 1 x", "+U 1 y", "-D 1 y"]
+    assert changes_in(OggDecoding(PAIR), *events) == expected
+
+
+@pytest.mark.parametrize(
+    ("form", "message", "complaint"),
+    [
+        (CanalDecoding, {"type": "ALTER", "data": []}, "INSERT, UPDATE, DELETE or CREATE"),
+        (CanalDecoding, {"type": "INSERT"}, "there is no 'data'"),
+        (CanalDecoding, {"type": "INSERT", "data": [5]}, "a row of a change event is an object"),
+        (CanalDecoding, {"type": "UPDATE", "data": [{}], "old": None}, "not .*iter"),
+        (MaxwellDecoding, {"type": "bootstrap", "data": {}}, "insert, update or delete"),
+        (MaxwellDecoding, {"type": "update", "data": {}, "old": None}, "is an object"),
+        (OggDecoding, {"op_type": "X"}, "I, U, D or T, got 'X'"),
+        (OggDecoding, {"op_type": "U", "after": {}}, "write the whole rows"),
+        (DebeziumDecoding, {"op": "c", "after": 5}, "a row of a change event is an object"),
+        (DebeziumDecoding, [1], "it is no object"),
+    ],
+)
+def test_a_malformed_change_event_is_named(form: Any, message: Any, complaint: str) -> None:
+    text = json.dumps(message).encode()
+    with pytest.raises(RowFormatError, match=complaint):
+        form(PAIR).decode([text])
+    assert form(PAIR, ignore_parse_errors=True).decode([text]).columns.num_rows == 0
+
+
+@pytest.mark.parametrize(
+    ("form", "new", "old"),
+    [
+        (CanalEncoding, '{"data":[ROW],"type":"INSERT"}', '{"data":[ROW],"type":"DELETE"}'),
+        (MaxwellEncoding, '{"data":ROW,"type":"insert"}', '{"data":ROW,"type":"delete"}'),
+        (
+            OggEncoding,
+            '{"before":null,"after":ROW,"op_type":"I"}',
+            '{"before":ROW,"after":null,"op_type":"D"}',
+        ),
+        (
+            DebeziumEncoding,
+            '{"before":null,"after":ROW,"op":"c"}',
+            '{"before":ROW,"after":null,"op":"d"}',
+        ),
+    ],
+)
+def test_each_row_is_written_as_an_event(form: Any, new: str, old: str) -> None:
+    columns = JsonDecoding(PAIR).decode([b'{"a": 1, "b": null}'] * 4).columns
+    row = '{"a":1,"b":null}'
+    written = [new, old, new, old]
+    kinds = np.array([0, 1, 2, 3], dtype=np.int8)
+    assert form(PAIR).encode(columns, kinds) == [t.replace("ROW", row).encode() for t in written]
+    short = [re.sub('"(before|after)":null,', "", t.replace("ROW", '{"a":1}')) for t in written]
+    short = [re.sub(',"(before|after)":null', "", t) for t in short]
+    assert form(PAIR, ignore_nulls=True).encode(columns, kinds) == [t.encode() for t in short]
 
 
 def test_raw_messages_are_one_column() -> None:

@@ -8,6 +8,7 @@ from scurry.common.data_types import supports_explicit_cast
 from scurry.common.errors import ConfigurationError
 from scurry.table.catalog.errors import nearest
 from scurry.table.catalog.resolved_schema import MetadataColumn
+from scurry.table.factories.column_formats import COLUMN_FORMATS
 from scurry.table.factories.contract import (
     ConnectorFactory,
     ScanSource,
@@ -22,6 +23,7 @@ from scurry.table.factories.kafka import KafkaFactory, UpsertKafkaFactory
 from scurry.table.factories.simple import BlackholeFactory, DatagenFactory, PrintFactory
 
 __all__ = [
+    "COLUMN_FORMATS",
     "CONNECTORS",
     "FORMATS",
     "ScanSource",
@@ -44,8 +46,6 @@ CONNECTORS: Mapping[str, ConnectorFactory] = {
         BlackholeFactory(),
     )
 }
-#: Formats that are files of their own kind, with no options of their own.
-_FILE_FORMATS = ("parquet",)
 
 
 def make_source(context: TableContext) -> ScanSource:

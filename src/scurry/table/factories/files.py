@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from scurry.common.changelog import ChangelogMode
 from scurry.common.data_types import RowType
 from scurry.common.options.option import Option
 from scurry.connectors.files.buckets import BucketAssigner
-from scurry.connectors.files.columnar_writers import ParquetBulkWriters
 from scurry.connectors.files.formats import FileFormat
 from scurry.connectors.files.rolling import RollingPolicy
 from scurry.connectors.files.sink import FileSink, FileSinkBuilder
@@ -22,9 +20,9 @@ from scurry.connectors.tables.file_rows import (
     PartitionBuckets,
     RowLines,
     RowSegments,
-    parquet_rows,
 )
 from scurry.runtime.expressions.java_regex import java_regex
+from scurry.table.factories.column_formats import COLUMN_FORMATS
 from scurry.table.factories.contract import (
     ConnectorFactory,
     ScanSource,
@@ -41,7 +39,7 @@ __all__ = ["FilesystemFactory"]
 
 _PATH: Option[str] = Option("path", "string", "", "The directory, or a single file to read.")
 _FORMAT: Option[str] = Option(
-    "format", "string", "", "The format of the files: json, csv, raw, avro, debezium-json, parquet."
+    "format", "string", "", "The format of the files: one of the formats below."
 )
 _MONITOR: Option[int | None] = Option(
     "source.monitor-interval",
@@ -90,7 +88,7 @@ class FilesystemFactory(ConnectorFactory):
     format_options = ("format",)
 
     def projects(self, context: TableContext) -> bool:
-        return context.read(_FORMAT) in ("csv", "json", "parquet", "avro")
+        return context.read(_FORMAT) in ("csv", "json", "avro", *COLUMN_FORMATS)
 
     def source(self, context: TableContext) -> ScanSource:
         held, row_type = self._file_columns(context)
@@ -132,9 +130,10 @@ class FilesystemFactory(ConnectorFactory):
 
     def _reading(self, context: TableContext, held: RowType) -> tuple[FileFormat, ChangelogMode]:
         name = context.read(_FORMAT)
-        if name == "parquet":
-            return parquet_rows(held), ChangelogMode.INSERT_ONLY
-        factory, settings = format_of(context, "format")
+        if name in COLUMN_FORMATS:
+            COLUMN_FORMATS[name].check(context, held)
+            return COLUMN_FORMATS[name].reader(held), ChangelogMode.INSERT_ONLY
+        factory, settings = format_of(context, "format", COLUMN_FORMATS)
         if name == "avro":
             return AvroRowFiles(held), ChangelogMode.INSERT_ONLY
         if name == "csv" and context.declared is not None:
@@ -160,7 +159,7 @@ class FilesystemFactory(ConnectorFactory):
         policy: RollingPolicy = RollingPolicy.default_rolling_policy(
             context.read(_SIZE), context.read(_AGE)
         )
-        if context.read(_FORMAT) in ("parquet", "avro"):
+        if context.read(_FORMAT) in ("avro", *COLUMN_FORMATS):
             policy = RollingPolicy.on_checkpoint_rolling_policy()
         builder = FileSinkBuilder(context.read(_PATH), segments, policy, FileSink)
         built = builder.with_bucket_assigner(assigner)
@@ -171,10 +170,11 @@ class FilesystemFactory(ConnectorFactory):
 
     def _writing(self, context: TableContext, held: RowType) -> RowSegments:
         names = held.field_names()
-        if context.read(_FORMAT) == "parquet":
-            factory: Any = ParquetBulkWriters.for_row_type()
-            return RowSegments(names, None, factory)
-        factory, settings = format_of(context, "format")
+        columns = COLUMN_FORMATS.get(context.read(_FORMAT))
+        if columns is not None:
+            columns.check(context, held)
+            return RowSegments(names, None, columns.writer(columns.settings(context)))
+        factory, settings = format_of(context, "format", COLUMN_FORMATS)
         encoding = factory.encoding(held, settings)
         if encoding.changelog is not ChangelogMode.INSERT_ONLY:
             raise context.refuse(

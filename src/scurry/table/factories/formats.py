@@ -1,10 +1,9 @@
-"""Formats by name: ``json``, ``csv``, ``avro``, ``debezium-json``, ``raw``."""
+"""Formats of records by name. Those of change events are in :mod:`.change_formats`."""
 
 from __future__ import annotations
 
 import codecs
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from scurry.common.configuration import Configuration
@@ -14,49 +13,20 @@ from scurry.common.options.option import Option
 from scurry.connectors.row_formats import DecodingFormat, EncodingFormat
 from scurry.connectors.row_formats.avro import AvroDecoding, AvroEncoding
 from scurry.connectors.row_formats.csv import CsvDecoding, CsvEncoding, CsvSigns
-from scurry.connectors.row_formats.debezium import DebeziumDecoding, DebeziumEncoding
 from scurry.connectors.row_formats.json import JsonDecoding, JsonEncoding
 from scurry.connectors.row_formats.raw import RawDecoding, RawEncoding
 from scurry.table.catalog.errors import nearest
-from scurry.table.factories.contract import (
-    TableContext,
-    TableOption,
-    check_options,
-    optional,
-    prefixed,
+from scurry.table.factories.change_formats import CHANGE_FORMATS
+from scurry.table.factories.contract import TableContext, check_options, optional, prefixed
+from scurry.table.factories.format_factory import (
+    IGNORE,
+    JSON_WRITING,
+    NULLS,
+    TIMESTAMPS,
+    FormatFactory,
 )
 
 __all__ = ["FORMATS", "FormatFactory", "format_of"]
-
-_TIMESTAMPS: Option[str] = Option(
-    "timestamp-format.standard",
-    "enum",
-    "SQL",
-    "How timestamps are written: SQL is `2024-01-31 12:00:00.5`, ISO-8601 has a `T` in between.",
-    choices=("SQL", "ISO-8601"),
-)
-_IGNORE: Option[bool] = Option(
-    "ignore-parse-errors",
-    "boolean",
-    False,
-    "Whether malformed messages are passed over, and fields that cannot be read are NULL.",
-)
-
-
-class FormatFactory(ABC):
-    """Makes the two halves of a format. Options are named without the format's prefix."""
-
-    identifier: str
-    doc: str
-    options: Sequence[TableOption] = ()
-
-    @abstractmethod
-    def decoding(self, row_type: RowType, settings: Configuration) -> DecodingFormat:
-        """What reads messages."""
-
-    @abstractmethod
-    def encoding(self, row_type: RowType, settings: Configuration) -> EncodingFormat:
-        """What writes messages."""
 
 
 class JsonFactory(FormatFactory):
@@ -67,31 +37,6 @@ class JsonFactory(FormatFactory):
     MISSING: Option[bool] = Option(
         "fail-on-missing-field", "boolean", False, "Whether an object must have every field."
     )
-    PLAIN: Option[bool] = Option(
-        "encode.decimal-as-plain-number",
-        "boolean",
-        False,
-        "Whether decimals are written without an exponent; they always are.",
-        effective=False,
-    )
-    NULLS: Option[bool] = Option(
-        "encode.ignore-null-fields", "boolean", False, "Whether fields that are NULL are left out."
-    )
-    KEY_MODE: Option[str] = Option(
-        "map-null-key.mode",
-        "enum",
-        "FAIL",
-        "What becomes of a map's key that is NULL, which Arrow's maps do not have.",
-        choices=("FAIL", "DROP", "LITERAL"),
-        effective=False,
-    )
-    KEY_LITERAL: Option[str] = Option(
-        "map-null-key.literal",
-        "string",
-        "null",
-        "The text in place of a map's key that is NULL.",
-        effective=False,
-    )
     PARSER: Option[bool] = Option(
         "decode.json-parser.enabled",
         "boolean",
@@ -99,19 +44,19 @@ class JsonFactory(FormatFactory):
         "Which of Flink's two parsers reads; the result is the same.",
         effective=False,
     )
-    options = optional(_IGNORE, MISSING, _TIMESTAMPS, PLAIN, NULLS, KEY_MODE, KEY_LITERAL, PARSER)
+    options = optional(IGNORE, MISSING, TIMESTAMPS, *JSON_WRITING, PARSER)
 
     def decoding(self, row_type: RowType, settings: Configuration) -> DecodingFormat:
-        ignore, missing = _IGNORE.read(settings), self.MISSING.read(settings)
+        ignore, missing = IGNORE.read(settings), self.MISSING.read(settings)
         if ignore and missing:
             raise ConfigurationError(
                 "json.fail-on-missing-field and json.ignore-parse-errors contradict each other: "
                 "set one of them."
             )
-        return JsonDecoding(row_type, ignore, missing, _TIMESTAMPS.read(settings))
+        return JsonDecoding(row_type, ignore, missing, TIMESTAMPS.read(settings))
 
     def encoding(self, row_type: RowType, settings: Configuration) -> EncodingFormat:
-        timestamps, nulls = _TIMESTAMPS.read(settings), self.NULLS.read(settings)
+        timestamps, nulls = TIMESTAMPS.read(settings), NULLS.read(settings)
         return JsonEncoding(row_type, timestamps, True, nulls)
 
 
@@ -147,11 +92,11 @@ class CsvFactory(FormatFactory):
         effective=False,
     )
     options = optional(
-        DELIMITER, NO_QUOTE, QUOTE, COMMENTS, _IGNORE, ELEMENTS, ESCAPE, NULL, SCIENTIFIC
+        DELIMITER, NO_QUOTE, QUOTE, COMMENTS, IGNORE, ELEMENTS, ESCAPE, NULL, SCIENTIFIC
     )
 
     def decoding(self, row_type: RowType, settings: Configuration) -> DecodingFormat:
-        ignore, comments = _IGNORE.read(settings), self.COMMENTS.read(settings)
+        ignore, comments = IGNORE.read(settings), self.COMMENTS.read(settings)
         return CsvDecoding(row_type, self._signs(settings), ignore, comments)
 
     def encoding(self, row_type: RowType, settings: Configuration) -> EncodingFormat:
@@ -203,28 +148,6 @@ class AvroFactory(FormatFactory):
         return AvroEncoding(row_type)
 
 
-class DebeziumFactory(FormatFactory):
-    """Debezium's change events."""
-
-    identifier = "debezium-json"
-    doc = "Debezium's change events in JSON: a changelog with the old and the new rows."
-    SCHEMA: Option[bool] = Option(
-        "schema-include", "boolean", False, "Whether messages carry their schema."
-    )
-    options = optional(SCHEMA, _IGNORE, _TIMESTAMPS)
-
-    def decoding(self, row_type: RowType, settings: Configuration) -> DecodingFormat:
-        ignore, include = _IGNORE.read(settings), self.SCHEMA.read(settings)
-        return DebeziumDecoding(row_type, ignore, include, _TIMESTAMPS.read(settings))
-
-    def encoding(self, row_type: RowType, settings: Configuration) -> EncodingFormat:
-        if self.SCHEMA.read(settings):
-            raise ConfigurationError(
-                "debezium-json.schema-include is for reading: events are written without schema."
-            )
-        return DebeziumEncoding(row_type, _TIMESTAMPS.read(settings))
-
-
 class RawFactory(FormatFactory):
     """Messages as they are."""
 
@@ -257,24 +180,27 @@ class RawFactory(FormatFactory):
 
 FORMATS: Mapping[str, FormatFactory] = {
     factory.identifier: factory
-    for factory in (JsonFactory(), CsvFactory(), AvroFactory(), DebeziumFactory(), RawFactory())
+    for factory in (JsonFactory(), CsvFactory(), AvroFactory(), *CHANGE_FORMATS, RawFactory())
 }
 
 
-def format_of(context: TableContext, option: str) -> tuple[FormatFactory, Configuration]:
+def format_of(
+    context: TableContext, option: str, more: Iterable[str] = ()
+) -> tuple[FormatFactory, Configuration]:
     """The format that ``option`` names (``format``, ``key.format``, ...) and its settings, checked:
-    those below ``<prefix><format>.`` where the prefix is that of the option."""
+    those below ``<prefix><format>.`` where the prefix is that of the option. ``more`` are formats
+    of other kinds that there are for such a table, for messages."""
     name = context.options.get(option)
     if name is None:
         raise ConfigurationError(
             f"The table {context.name} lacks the option {option!r}: the format of its records. "
-            + nearest("", FORMATS)
+            + nearest("", [*FORMATS, *more])
         )
     factory = FORMATS.get(name)
     if factory is None:
         raise ConfigurationError(
             f"The table {context.name} has the {option} {name!r}, which there is not. "
-            + nearest(name, FORMATS)
+            + nearest(name, [*FORMATS, *more])
         )
     prefix = f"{option.removesuffix('format')}{name}."
     given = prefixed(context.options, prefix)

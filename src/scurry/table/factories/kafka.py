@@ -24,6 +24,7 @@ from scurry.connectors.tables.kafka_rows import (
     RowRecords,
 )
 from scurry.functions.sink import DeliveryGuarantee
+from scurry.table.factories.change_formats import CHANGE_FORMATS
 from scurry.table.factories.contract import (
     ConnectorFactory,
     ScanSource,
@@ -39,6 +40,7 @@ from scurry.table.factories.simple import SINK_PARALLELISM, parallelism_of
 
 __all__ = ["KafkaFactory", "UpsertKafkaFactory"]
 
+_CHANGES = tuple(one.identifier for one in CHANGE_FORMATS)
 #: The metadata that can be written.
 WRITABLE = {name: METADATA[name] for name in ("headers", "timestamp")}
 
@@ -222,7 +224,7 @@ class KafkaFactory(ConnectorFactory):
         return _Columns(context, keys, context.read(_KEY_PREFIX))
 
     def projects(self, context: TableContext) -> bool:
-        plain = context.options.get(_value_option(context)) in ("json", "debezium-json")
+        plain = context.options.get(_value_option(context)) in ("json", *_CHANGES)
         return plain and not context.has(_KEY_FIELDS)
 
     def source(self, context: TableContext) -> ScanSource:
