@@ -59,8 +59,8 @@ SUPPORTED = {
     "patterns": "`MATCH_RECOGNIZE` with `ONE ROW PER MATCH`",
     "changes": "`TO_CHANGELOG`, `FROM_CHANGELOG`",
     "sets": "`UNION`, `INTERSECT`, `EXCEPT`, each also with `ALL`",
-    "hints": "`OPTIONS`, `STATE_TTL`, `LOOKUP`; hints that choose between ways to join are accepted and "
-    "change nothing",
+    "hints": "`OPTIONS`, `STATE_TTL`, `LOOKUP`; hints that choose between ways to join are "
+    "accepted and change nothing",
 }
 
 

@@ -7,13 +7,14 @@ python scripts/sql_statements_page.py --check   (exit code 1 if the page is out 
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from scurry.table.factories import CONNECTORS, FORMATS
+from scurry.table.factories import COLUMN_FORMATS, CONNECTORS, FORMATS
 from scurry.table.factories.contract import TableOption
-from scurry.table.statements import EXECUTORS
+from scurry.table.statements import ALTERED, EXECUTORS, SHOWN
 from scurry.table.statements.gaps import GAPS
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "sql-statements.md"
@@ -34,12 +35,32 @@ def page() -> str:
 
 
 def _statements() -> Iterator[str]:
-    yield "| node | what is written |"
+    yield "| statement | what is written |"
     yield "|---|---|"
     for kind in sorted(EXECUTORS, key=lambda one: one.__name__):
-        text = " ".join(inspect.getdoc(kind).split()) if inspect.getdoc(kind) else ""
-        yield f"| {kind.__name__} | {_cell(text)} |"
-    yield ""
+        yield f"| {_words(kind.__name__)} | {_said_of(kind)} |"
+    yield "\n## What ALTER changes\n"
+    yield "| kind | changes |"
+    yield "|---|---|"
+    for name, changes in ALTERED.items():
+        said = "; ".join(_said_of(one).rstrip(".") for one in changes)
+        yield f"| {name} | {said} |"
+    yield "\n## What SHOW shows\n"
+    yield f"{', '.join(f'`SHOW {subject}`' for subject in sorted(SHOWN))}.\n"
+    yield (
+        "Lists take `FROM` or `IN` a catalog or database, and `[NOT] LIKE 'pattern'` or `ILIKE`; "
+        "`SHOW PARTITIONS t` takes `PARTITION (p = 'x')`.\n"
+    )
+
+
+def _said_of(kind: type) -> str:
+    """The docstring of a node on one line."""
+    return _cell(" ".join((inspect.getdoc(kind) or "").split()))
+
+
+def _words(name: str) -> str:
+    """The name of a statement, as ``CREATE TABLE`` for ``CreateTable``."""
+    return " ".join(re.findall("[A-Z][a-z]*", name)).upper()
 
 
 def _gaps() -> Iterator[str]:
@@ -65,7 +86,7 @@ def _connectors() -> Iterator[str]:
 def _formats() -> Iterator[str]:
     yield "## Formats\n"
     yield "Their options have the format in front, such as `json.ignore-parse-errors`.\n"
-    for name, factory in FORMATS.items():
+    for name, factory in (*FORMATS.items(), *COLUMN_FORMATS.items()):
         yield f"### {name}\n"
         yield f"{factory.doc}\n"
         yield from _options(factory.options)

@@ -346,9 +346,10 @@ class Catalogs:
             return None
         return load_function(catalog.get_function(path))
 
-    def user_functions(self) -> list[str]:
-        """The names of all functions of the user's that a name of one part finds."""
-        catalog, database = self._current()
+    def user_functions(self, place: tuple[str, str] | None = None) -> list[str]:
+        """The names of all functions of the user's that a name of one part finds in a database,
+        the current one unless ``place`` names another."""
+        catalog, database = place or self._current()
         names = set(self._system_functions)
         names |= set(self.catalog(catalog).list_functions(database))
         names |= {
@@ -358,11 +359,10 @@ class Catalogs:
         }
         return sorted(names)
 
-    def all_functions(self) -> list[str]:
+    def all_functions(self, place: tuple[str, str] | None = None) -> list[str]:
         """The names of all functions, built-in ones included."""
-        return sorted(
-            {name.lower() for name in self.modules.functions()} | set(self.user_functions())
-        )
+        own = self.user_functions(place)
+        return sorted({name.lower() for name in self.modules.functions()} | set(own))
 
     def _function_name(self, names: Sequence[str]) -> ObjectIdentifier:
         found = self.qualify(names)

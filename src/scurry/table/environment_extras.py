@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 from scurry.common.errors import NotSupportedError, ProgramError
 from scurry.sql import ast
 from scurry.sql.parser import parse_name, parse_statement
-from scurry.table.catalog.errors import ModelAlreadyExistException
+from scurry.table.catalog.errors import (
+    ModelAlreadyExistException,
+    ModelNotExistException,
+    nearest,
+)
+from scurry.table.catalog.models import CatalogModel
+from scurry.table.catalog.names import ObjectIdentifier
 from scurry.table.catalogs import Catalogs
 from scurry.table.model_descriptor import ModelDescriptor
 from scurry.table.plan_reference import PlanReference
@@ -53,7 +59,7 @@ class ModelMethods:
     """Models of catalogs, and temporary ones."""
 
     _catalogs: Catalogs
-    _temporary_models: dict[Any, Any]
+    _temporary_models: dict[ObjectIdentifier, CatalogModel]
 
     def create_model(
         self, model_path: str, model_descriptor: ModelDescriptor, ignore_if_exists: bool = False
@@ -61,8 +67,7 @@ class ModelMethods:
         """Keep a model in a catalog."""
         identifier = self._catalogs.qualify(parse_name(model_path).names)
         model = _described(model_descriptor).to_catalog_model()
-        catalog = self._catalogs.catalog(identifier.catalog_name)
-        catalog.create_model(identifier.to_object_path(), model, ignore_if_exists)
+        self.keep_model(identifier, model, False, ignore_if_exists)
 
     def create_temporary_model(
         self, model_path: str, model_descriptor: ModelDescriptor, ignore_if_exists: bool = False
@@ -70,12 +75,62 @@ class ModelMethods:
         """Keep a model for as long as the environment lives."""
         identifier = self._catalogs.qualify(parse_name(model_path).names)
         model = _described(model_descriptor).to_catalog_model()
-        if identifier not in self._temporary_models:
+        self.keep_model(identifier, model, True, ignore_if_exists)
+
+    def keep_model(
+        self,
+        identifier: ObjectIdentifier,
+        model: CatalogModel,
+        temporary: bool,
+        ignore_if_exists: bool,
+    ) -> None:
+        """Keep a model in its catalog, or for as long as the environment lives."""
+        if not temporary:
+            catalog = self._catalogs.catalog(identifier.catalog_name)
+            catalog.create_model(identifier.to_object_path(), model, ignore_if_exists)
+        elif identifier not in self._temporary_models:
             self._temporary_models[identifier] = model
         elif not ignore_if_exists:
             raise ModelAlreadyExistException(
-                f"There is a temporary model {model_path!r} already: choose another name."
+                f"There is a temporary model {identifier.as_summary_string()!r} already: choose "
+                "another name."
             )
+
+    def forget_model(
+        self, identifier: ObjectIdentifier, temporary: bool, ignore_if_not_exists: bool
+    ) -> None:
+        """Drop a model of a catalog, or a temporary one."""
+        if not temporary:
+            catalog = self._catalogs.catalog(identifier.catalog_name)
+            catalog.drop_model(identifier.to_object_path(), ignore_if_not_exists)
+        elif self._temporary_models.pop(identifier, None) is None and not ignore_if_not_exists:
+            raise ModelNotExistException(
+                f"There is no temporary model {identifier.as_summary_string()!r}. "
+                + nearest(identifier.object_name, self.list_temporary_models())
+            )
+
+    def find_model(
+        self, identifier: ObjectIdentifier, temporary: bool = False
+    ) -> CatalogModel | None:
+        """A temporary model, or unless only such are wanted one of a catalog."""
+        found = self._temporary_models.get(identifier)
+        if found is not None or temporary:
+            return found
+        catalog, path = (
+            self._catalogs.catalog(identifier.catalog_name),
+            identifier.to_object_path(),
+        )
+        return catalog.get_model(path) if catalog.model_exists(path) else None
+
+    def models_of(self, catalog: str, database: str) -> list[str]:
+        """The models of a database, with the temporary ones."""
+        held = self._catalogs.catalog(catalog).list_models(database)
+        more = {
+            one.object_name
+            for one in self._temporary_models
+            if (one.catalog_name, one.database_name) == (catalog, database)
+        }
+        return sorted({*held, *more})
 
     def drop_model(self, model_path: str, ignore_if_not_exists: bool = True) -> bool:
         """Drop a model of a catalog; False if there is none."""

@@ -7,7 +7,7 @@ here, the first time a table is used.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -142,6 +142,7 @@ def described_table(found: FoundTable, configuration: Configuration) -> Table:
         columns = tuple(_column(column) for column in schema.columns)
         watermark = _watermark(schema)
         _check(columns, schema)
+        _check_partitions(columns, getattr(table, "partition_keys", ()))
     except ScurryError as failure:
         raise ProgramError(
             f"The table {found.identifier.as_summary_string()}: {failure}"
@@ -227,6 +228,16 @@ def _expression(written: Any, name: str) -> ast.Expression:
     if isinstance(written, ExpressionCore):
         return written.node
     return parse_expression(written, name)
+
+
+def _check_partitions(columns: tuple[TableColumn, ...], keys: Sequence[str]) -> None:
+    physical = [one.name for one in columns if not one.computed and one.metadata is None]
+    for key in keys:
+        if key not in physical:
+            raise ProgramError(
+                f"the table is partitioned by {key!r}, which is no physical column of it. "
+                + nearest(key, physical)
+            )
 
 
 def _check(columns: tuple[TableColumn, ...], schema: Schema) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
 import threading
+from concurrent.futures import Future
 from typing import cast
 
 import pytest
@@ -153,3 +155,25 @@ def test_failures_of_jobs_are_told_once(out: io.StringIO) -> None:
     session.tell_of_failures()
     assert out.getvalue().count("[ERROR] Job insert-into_t has failed. no more rows") == 1
     assert session.wait_for_jobs()
+
+
+class StoppedJob:
+    """A job that can be stopped with a savepoint."""
+
+    job_id, ended, failure = "f1" * 16, False, None
+
+    def savepoint(self, directory: str | None, stop: bool, drain: bool) -> Future[str]:
+        assert directory is None
+        assert stop
+        made: Future[str] = Future()
+        made.set_result(f"/savepoints/{'drained' if drain else 'stopped'}")
+        return made
+
+
+@pytest.mark.parametrize(("clause", "path"), [("", "stopped"), (" WITH DRAIN", "drained")])
+def test_a_job_is_stopped_with_a_savepoint(out: io.StringIO, clause: str, path: str) -> None:
+    session = ClientSession(out)
+    client = JobClient(cast(RunningJob, StoppedJob()))
+    session.environment.jobs.started.append(StartedJob(client, "insert-into_t", 0))
+    assert session.run_script(f"STOP JOB '{'f1' * 16}' WITH SAVEPOINT{clause};")
+    assert re.search(rf"\| *savepoint path \|\n.*\n\| /savepoints/{path} \|", out.getvalue())

@@ -85,3 +85,52 @@ def test_references_to_plans_and_paths_are_compared_by_what_they_say() -> None:
     assert len({PlanReference.from_file("a"), PlanReference.from_file("a")}) == 1
     assert repr(PlanReference.from_json_string("{}")) == "JsonContentPlanReference('{}')"
     assert sorted([ObjectPath("b", "a"), ObjectPath("a", "b")])[0] == ObjectPath("a", "b")
+
+
+def texts(env: TableEnvironment, statement: str) -> list[list[object]]:
+    with env.execute_sql(statement).collect() as found:
+        return [list(row) for row in found]
+
+
+def test_models_are_declared_in_sql(env: TableEnvironment) -> None:
+    env.execute_sql("""
+        CREATE MODEL m INPUT (a INT, b STRING COMMENT 'said') OUTPUT (c DOUBLE NOT NULL)
+        COMMENT 'what it does' WITH ('provider' = 'openai', 'task' = 'x')""")
+    env.execute_sql("CREATE TEMPORARY MODEL n WITH ('provider' = 'x')")
+    assert texts(env, "SHOW MODELS") == [["m"], ["n"]]
+    assert texts(env, "SHOW MODELS LIKE 'm%'") == [["m"]]
+    assert texts(env, "DESCRIBE MODEL m") == [
+        ["a", "INT", True, True, None],
+        ["b", "STRING", True, True, "said"],
+        ["c", "DOUBLE", False, False, None],
+    ]
+    ((text,),) = texts(env, "SHOW CREATE MODEL m")
+    env.execute_sql("ALTER MODEL m RENAME TO o")
+    env.execute_sql(str(text))
+    assert texts(env, "SHOW CREATE MODEL m") == [[text]]
+    env.execute_sql("ALTER MODEL m SET ('task' = 'y', 'more' = 'z')")
+    env.execute_sql("ALTER MODEL m RESET ('more')")
+    assert "'task' = 'y'\n" in str(texts(env, "SHOW CREATE MODEL m"))[2:].replace("\\n", "\n")
+    env.execute_sql("DROP MODEL m")
+    env.execute_sql("DROP TEMPORARY MODEL n")
+    assert env.list_models() == ["o"]
+    env.execute_sql("DROP MODEL IF EXISTS m")
+    env.execute_sql("ALTER MODEL IF EXISTS m SET ('task' = 'y')")
+
+
+@pytest.mark.parametrize(
+    ("statement", "complaint"),
+    [
+        ("DROP MODEL modell", "Did you mean 'model1'"),
+        ("DROP TEMPORARY MODEL model1", "There is no temporary model"),
+        ("DESCRIBE MODEL modell", "Did you mean 'model1'"),
+        ("CREATE MODEL model1 WITH ('provider' = 'x')", "There is a model"),
+        ("CREATE MODEL m INPUT (a AS 1) OUTPUT (b INT) WITH ('p' = 'x')", "have types only"),
+    ],
+)
+def test_statements_about_models_that_fail(
+    env: TableEnvironment, statement: str, complaint: str
+) -> None:
+    env.execute_sql("CREATE MODEL model1 WITH ('provider' = 'x')")
+    with pytest.raises(ProgramError, match=complaint):
+        env.execute_sql(statement)

@@ -93,6 +93,10 @@ def test_tables_like_others(env: TableEnvironment) -> None:
     assert names(env, "DESCRIBE b") == ["id", "price", "ts", "x"]
     with pytest.raises(ProgramError, match="There is a column 'id' in orders already"):
         env.execute_sql("CREATE TABLE c (id INT) LIKE orders")
+    with pytest.raises(ProgramError, match=r"(?s)has a primary key already.*EXCLUDING CONSTRAINTS"):
+        env.execute_sql("CREATE TABLE c (PRIMARY KEY (price) NOT ENFORCED) LIKE orders")
+    with pytest.raises(ProgramError, match=r"(?s)has partitions already.*EXCLUDING PARTITIONS"):
+        env.execute_sql("CREATE TABLE c (x INT) PARTITIONED BY (x) LIKE orders")
 
 
 def test_views_keep_their_meaning_elsewhere(env: TableEnvironment) -> None:
@@ -186,12 +190,33 @@ def test_settings(env: TableEnvironment) -> None:
     assert "my.key" not in dict(rows(env, "SET"))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("clauses", "complaint"),
+    [
+        ("(a TIMESTAMP(3), WATERMARK FOR a AS 1)", "The watermark of a is INT and no time"),
+        ("(a TIMESTAMP(3), WATERMARK FOR a AS CAST(a AS TIMESTAMP(6)))", "no time"),
+        ("(a INT) PARTITIONED BY (b)", "partitioned by 'b', which is no physical column"),
+        ("(a INT, b AS a + 1) PARTITIONED BY (b)", "partitioned by 'b', which is no physical"),
+    ],
+)
+def test_a_table_that_means_nothing_is_not_made(
+    env: TableEnvironment, clauses: str, complaint: str
+) -> None:
+    with pytest.raises(ProgramError, match=complaint):
+        env.execute_sql(f"CREATE TABLE wrong {clauses} WITH ('connector' = 'print')")
+    assert names(env, "SHOW TABLES") == []
+
+
 def test_functions_and_modules(env: TableEnvironment) -> None:
     name = "tests.unit.table.udfs.double"
     env.execute_sql(f"CREATE TEMPORARY SYSTEM FUNCTION twice AS '{name}' LANGUAGE PYTHON")
     assert names(env, "SHOW USER FUNCTIONS") == ["twice"]
     assert env.sql_query("SELECT twice(2) AS x").get_schema().get_field_names() == ["x"]
     env.execute_sql(f"CREATE FUNCTION doubled AS '{name}' LANGUAGE PYTHON")
+    env.execute_sql("CREATE DATABASE elsewhere")
+    assert names(env, "SHOW USER FUNCTIONS") == ["doubled", "twice"]
+    assert names(env, "SHOW USER FUNCTIONS FROM elsewhere") == ["twice"]
+    assert names(env, "SHOW FUNCTIONS IN elsewhere LIKE 'dou%'") == []
     env.execute_sql("DROP FUNCTION doubled")
     env.execute_sql("DROP TEMPORARY SYSTEM FUNCTION twice")
     with pytest.raises(ProgramError, match="There is no temporary function"):

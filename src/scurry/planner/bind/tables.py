@@ -68,6 +68,14 @@ def _with_watermark(node: Node, table: Table, catalog: Catalog) -> Node:
             "Event time is TIMESTAMP(3) or TIMESTAMP_LTZ(3); CAST it in a computed column.",
         )
     expression = binder.bind(table.watermark.expression)
+    mark = expression.type
+    if not isinstance(mark, TimestampType | LocalZonedTimestampType) or mark.precision > 3:
+        raise SqlValidationError(
+            f"The watermark of {column[0]} is {mark.describe()} and no time",
+            span,
+            "Write a time of TIMESTAMP(3) or TIMESTAMP_LTZ(3), such as the column minus an "
+            "INTERVAL; CAST it if need be.",
+        )
     return Watermark(node, at, expression, span=span)
 
 

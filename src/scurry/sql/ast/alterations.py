@@ -68,7 +68,7 @@ class SetComment(Alteration):
 
 @dataclass(frozen=True)
 class ChangeSchema(Alteration):
-    """``ADD (...)`` or ``MODIFY (...)``: columns, a watermark, a primary key, a distribution."""
+    """``ADD (...)`` or ``MODIFY (...)``: columns, a watermark, a primary key."""
 
     verb: str
     columns: tuple[ColumnPosition, ...] = ()
@@ -86,7 +86,7 @@ class DropColumns(Alteration):
 
 @dataclass(frozen=True)
 class DropFeature(Alteration):
-    """``DROP PRIMARY KEY``, ``DROP WATERMARK``, ``DROP DISTRIBUTION``, ``DROP CONSTRAINT c``."""
+    """``DROP PRIMARY KEY``, ``DROP WATERMARK``, ``DROP CONSTRAINT c``."""
 
     feature: str
     name: Identifier | None = None
@@ -136,7 +136,7 @@ class SetQuery(Alteration):
 @dataclass(frozen=True)
 class Alter(Statement):
     """``ALTER kind [IF EXISTS] name change``; kind is ``TABLE``, ``VIEW``, ``DATABASE``,
-    ``CATALOG``, ``MODEL`` or ``MATERIALIZED TABLE``."""
+    ``CATALOG`` or ``MODEL``. ``MATERIALIZED TABLE`` is understood, and refused."""
 
     kind: str
     name: Name

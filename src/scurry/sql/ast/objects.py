@@ -39,7 +39,7 @@ class Resource(Node):
 @dataclass(frozen=True)
 class CreateFunction(Statement):
     """``CREATE [TEMPORARY [SYSTEM]] FUNCTION [IF NOT EXISTS] name AS 'module.f' LANGUAGE PYTHON``;
-    with ``alter`` the same for ALTER FUNCTION, whose ``if_exists`` it then has."""
+    also ``ALTER [TEMPORARY [SYSTEM]] FUNCTION [IF EXISTS]``."""
 
     name: Name
     identifier: str
@@ -90,7 +90,8 @@ class CreateModel(Statement):
 @dataclass(frozen=True)
 class Drop(Statement):
     """``DROP [TEMPORARY [SYSTEM]] kind [IF EXISTS] name [RESTRICT | CASCADE]``; kind is ``TABLE``,
-    ``VIEW``, ``FUNCTION``, ``DATABASE``, ``CATALOG``, ``MODEL`` or ``MATERIALIZED TABLE``."""
+    ``VIEW``, ``FUNCTION``, ``DATABASE``, ``CATALOG`` or ``MODEL``. ``MATERIALIZED TABLE`` is
+    understood, and refused."""
 
     kind: str
     name: Name

@@ -19,7 +19,8 @@ class QueryStatement(Statement):
 
 @dataclass(frozen=True)
 class Insert(Statement):
-    """``INSERT INTO t /*+ hints */ PARTITION (p = 'x') (columns) query``; or OVERWRITE."""
+    """``INSERT INTO t /*+ hints */ PARTITION (p = 'x') (columns) query``. ``INSERT OVERWRITE`` is
+    understood, and refused."""
 
     table: Name
     query: QueryNode
@@ -56,8 +57,8 @@ class Execute(Statement):
 
 @dataclass(frozen=True)
 class CompilePlan(Statement):
-    """``COMPILE PLAN 'path' [IF NOT EXISTS] FOR statement``; ``execute`` for COMPILE AND EXECUTE
-    PLAN."""
+    """``COMPILE PLAN 'path' [IF NOT EXISTS] FOR statement``, or ``COMPILE AND EXECUTE PLAN``, which
+    also starts it."""
 
     path: str
     statement: Statement
@@ -134,12 +135,8 @@ class LikeFilter(Node):
 
 @dataclass(frozen=True)
 class Show(Statement):
-    """``SHOW subject [FROM | IN scope] [LIKE ...]``.
-
-    The subject is the words as Flink has them: ``TABLES``, ``CURRENT DATABASE``, ``CREATE TABLE``,
-    ``USER FUNCTIONS``, ``FULL MODULES``, ``COLUMNS``, ``PARTITIONS``, ``JARS``, ``JOBS``, ...
-    ``name`` is what it is about (the table of CREATE TABLE, COLUMNS, PARTITIONS).
-    """
+    """``SHOW subject [name] [FROM | IN scope] [LIKE ...]``; the subject is the words as Flink has
+    them, such as ``TABLES``, ``CREATE TABLE`` or ``USER FUNCTIONS``."""
 
     subject: str
     name: Name | None = None
@@ -212,7 +209,7 @@ class Jar(Statement):
 
 @dataclass(frozen=True)
 class StopJob(Statement):
-    """``STOP JOB 'id' [WITH SAVEPOINT] [WITH DRAIN]``."""
+    """``STOP JOB 'id' [WITH SAVEPOINT [WITH DRAIN]]``; the path of the savepoint is the result."""
 
     job: StringLiteral
     savepoint: bool = False

@@ -102,8 +102,9 @@ class TableLike(Node):
 
 @dataclass(frozen=True)
 class CreateTable(Statement):
-    """``CREATE [OR REPLACE] [TEMPORARY] TABLE [IF NOT EXISTS] name (...) ...``, with a query for
-    CREATE TABLE AS. ``or_replace`` is also true for REPLACE TABLE AS."""
+    """``CREATE [TEMPORARY] TABLE [IF NOT EXISTS] name (...) COMMENT '...' PARTITIONED BY (...) WITH
+    (...)``, with ``LIKE t (...)`` or, for a table of a query, ``AS query``; also ``CREATE OR
+    REPLACE TABLE ... AS`` and ``REPLACE TABLE ... AS``."""
 
     name: Name
     columns: tuple[Column, ...] = ()

@@ -89,5 +89,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
         return f"Did you mean {' or '.join(repr(one) for one in close)}?"
     if not names:
         return "There is none at all."
-    shown = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+    shown = ", ".join(names[:10])
+    if len(names) > 10:
+        shown += f" and {len(names) - 10} more"
     return f"There is: {shown}."

@@ -7,6 +7,8 @@ Each kind of statement is a function in one of the modules here, found by the cl
 
 from __future__ import annotations
 
+from scurry.table.statements.alterations import ALTERED
 from scurry.table.statements.execution import EXECUTORS, execute, explain
+from scurry.table.statements.showing import SHOWN
 
-__all__ = ["EXECUTORS", "execute", "explain"]
+__all__ = ["ALTERED", "EXECUTORS", "SHOWN", "execute", "explain"]

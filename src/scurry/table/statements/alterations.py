@@ -20,6 +20,7 @@ from scurry.table.catalog.objects import (
 from scurry.table.catalogs import FoundTable
 from scurry.table.schema import Schema, UnresolvedColumn
 from scurry.table.statements.catalogs import alter_catalog
+from scurry.table.statements.models import alter_model
 from scurry.table.statements.tables import (
     column_of,
     options_of,
@@ -32,11 +33,27 @@ from scurry.table.table_result import TableResult
 if TYPE_CHECKING:
     from scurry.table.table_environment import TableEnvironment
 
-__all__ = ["alter"]
+__all__ = ["ALTERED", "alter"]
+
+#: which changes each kind of thing knows
+ALTERED: dict[str, tuple[type[ast.Alteration], ...]] = {
+    "TABLE": (
+        ast.RenameTo, ast.RenameColumn, ast.ChangeSchema, ast.DropColumns, ast.DropFeature,
+        ast.SetOptions, ast.ResetOptions, ast.AddPartitions, ast.DropPartitions,
+    ),
+    "VIEW": (ast.RenameTo, ast.SetQuery),
+    "DATABASE": (ast.SetOptions,),
+    "CATALOG": (ast.SetOptions, ast.ResetOptions, ast.SetComment),
+    "MODEL": (ast.RenameTo, ast.SetOptions, ast.ResetOptions),
+}  # fmt: skip
 
 
 def alter(environment: TableEnvironment, statement: ast.Alter) -> TableResult:
     """ALTER of anything."""
+    if not isinstance(statement.change, ALTERED.get(statement.kind, ())):
+        raise NotSupportedError(
+            located(f"This change of a {statement.kind} is not executed", statement.span)
+        )
     if statement.kind in ("TABLE", "VIEW"):
         _alter_table(environment, statement)
     elif statement.kind == "DATABASE":
@@ -44,7 +61,7 @@ def alter(environment: TableEnvironment, statement: ast.Alter) -> TableResult:
     elif statement.kind == "CATALOG":
         alter_catalog(environment, statement)
     else:
-        raise NotSupportedError(located(f"ALTER {statement.kind} is not executed", statement.span))
+        alter_model(environment, statement)
     return TableResult.ok()
 
 

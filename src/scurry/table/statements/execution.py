@@ -18,6 +18,7 @@ from scurry.table.statements.alterations import alter
 from scurry.table.statements.catalogs import create_catalog
 from scurry.table.statements.gaps import GAPS, refuse
 from scurry.table.statements.inserts import insert, pipeline_of, statement_set
+from scurry.table.statements.models import create_model
 from scurry.table.statements.places import placed
 from scurry.table.statements.plans import compile_plan, execute_plan
 from scurry.table.statements.results import listing
@@ -213,6 +214,9 @@ def _reset(environment: TableEnvironment, statement: ast.ResetOption) -> TableRe
 def _stop_job(environment: TableEnvironment, statement: ast.StopJob) -> TableResult:
     for job in environment.jobs.started:
         if str(job.client.get_job_id()) == statement.job.value:
+            if statement.savepoint:
+                path = job.client.stop_with_savepoint(statement.drain).result()
+                return listing(["savepoint path"], [[path]])
             job.client.cancel().result()
             return TableResult.ok()
     raise ProgramError(
@@ -232,6 +236,7 @@ EXECUTORS: dict[type[ast.Statement], Executor] = {
     ast.CreateView: create_view,
     ast.CreateDatabase: _create_database,
     ast.CreateCatalog: create_catalog,
+    ast.CreateModel: create_model,
     ast.CompilePlan: compile_plan,
     ast.ExecutePlan: execute_plan,
     ast.CreateFunction: _create_function,

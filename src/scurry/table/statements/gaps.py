@@ -38,7 +38,6 @@ GAPS: dict[type[ast.Statement], Gap] = {
         "ANALYZE TABLE", "never", "The planner has no cost model: statistics would change nothing."
     ),
     ast.Call: Gap("CALL", "notimpl", "There are no procedures: run Python code instead."),
-    ast.CreateModel: Gap("CREATE MODEL", "notimpl", "Call the model from a function in Python."),
     ast.CreateMaterializedTable: Gap(
         "CREATE MATERIALIZED TABLE",
         "notimpl",

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from scurry.common.data_types import DataType, DataTypes
+from scurry.common.data_types.atomic import MAX_LENGTH
 from scurry.sql import ast
 from scurry.table.catalog.resolved_schema import ResolvedSchema
 from scurry.table.table_result import TableResult
 
-__all__ = ["filtered", "listing", "literal", "of_text"]
+__all__ = ["declared_type", "filtered", "listing", "literal", "of_text"]
 
 
 def listing(
@@ -45,3 +46,18 @@ def filtered(names: Iterable[str], like: ast.LikeFilter | None) -> list[str]:
     flags = re.IGNORECASE if like.operator == "ILIKE" else 0
     matches = re.compile(pattern, flags | re.DOTALL).fullmatch
     return [name for name in names if bool(matches(name)) != like.negated]
+
+
+#: Names in backticks, and short names of types.
+_TYPE_WORDS = re.compile(r"`[^`]*`|\b(STRING|BYTES)\b|\bTIMESTAMP_LTZ\((\d)\)")
+
+
+def declared_type(kind: DataType | str) -> str:
+    """A type by its full name."""
+
+    def full(found: re.Match[str]) -> str:
+        if found[1]:
+            return f"VAR{'CHAR' if found[1] == 'STRING' else 'BINARY'}({MAX_LENGTH})"
+        return f"TIMESTAMP({found[2]}) WITH LOCAL TIME ZONE" if found[2] else found[0]
+
+    return _TYPE_WORDS.sub(full, str(kind))

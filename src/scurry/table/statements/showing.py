@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Container, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from scurry.common.data_types import DataType, DataTypes
-from scurry.common.data_types.atomic import MAX_LENGTH
 from scurry.common.errors import NotSupportedError, ProgramError
 from scurry.common.spans import located
 from scurry.planner.time_attributes import is_rowtime, plain
@@ -27,13 +25,14 @@ from scurry.table.schema import (
 from scurry.table.session_catalog import InlineView
 from scurry.table.statements.alterations import partition_spec
 from scurry.table.statements.catalogs import describe_catalog, show_create_catalog
-from scurry.table.statements.results import filtered, listing, literal, of_text
+from scurry.table.statements.models import describe_model, show_create_model
+from scurry.table.statements.results import declared_type, filtered, listing, literal, of_text
 from scurry.table.table_result import TableResult
 
 if TYPE_CHECKING:
     from scurry.table.table_environment import TableEnvironment
 
-__all__ = ["describe", "show"]
+__all__ = ["SHOWN", "describe", "show"]
 
 Shows = Callable[["TableEnvironment", ast.Show], TableResult]
 
@@ -71,6 +70,11 @@ def _views(environment: TableEnvironment, statement: ast.Show) -> TableResult:
     return _names("view name", statement, found)
 
 
+def _models(environment: TableEnvironment, statement: ast.Show) -> TableResult:
+    found = environment.models_of(*_place(environment, statement))
+    return _names("model name", statement, found)
+
+
 def _databases(environment: TableEnvironment, statement: ast.Show) -> TableResult:
     catalogs = environment.catalogs
     scope = None if statement.scope is None else statement.scope.names[-1]
@@ -83,11 +87,13 @@ def _catalogs(environment: TableEnvironment, statement: ast.Show) -> TableResult
 
 
 def _functions(environment: TableEnvironment, statement: ast.Show) -> TableResult:
-    return _names("function name", statement, environment.list_functions())
+    found = environment.catalogs.all_functions(_place(environment, statement))
+    return _names("function name", statement, found)
 
 
 def _user_functions(environment: TableEnvironment, statement: ast.Show) -> TableResult:
-    return _names("function name", statement, environment.list_user_defined_functions())
+    found = environment.catalogs.user_functions(_place(environment, statement))
+    return _names("function name", statement, found)
 
 
 def _modules(environment: TableEnvironment, statement: ast.Show) -> TableResult:
@@ -145,10 +151,11 @@ def create_table_text(found: FoundTable) -> str:
     partitioned = f"PARTITIONED BY ({keys})\n" if keys else ""
     pairs = sorted(table.options.items())
     options = ",\n  ".join(f"{literal(k)} = {literal(v)}" for k, v in pairs)
+    given = f"WITH (\n  {options}\n)\n" if pairs else ""
     lines = ",\n  ".join(_declaration(table.schema))
     return (
         f"CREATE {temporary}TABLE {found.identifier.as_serializable_string()} (\n  {lines}\n)\n"
-        f"{comment}{partitioned}WITH (\n  {options}\n)\n"
+        f"{comment}{partitioned}{given}"
     )
 
 
@@ -158,7 +165,7 @@ def _declaration(schema: Schema) -> Iterator[str]:
     for column in schema.columns:
         text = f"`{column.name}`"
         if not isinstance(column, UnresolvedComputedColumn):
-            kind = _full_type(column.data_type)
+            kind = declared_type(column.data_type)
             absent = column.name in key and not kind.endswith("NOT NULL")
             text += f" {kind}{' NOT NULL' if absent else ''}"
         if not isinstance(column, UnresolvedPhysicalColumn):
@@ -168,21 +175,6 @@ def _declaration(schema: Schema) -> Iterator[str]:
         yield f"WATERMARK FOR `{mark.column}` AS {declared_text(mark.expression)}"
     if schema.primary_key is not None:
         yield str(schema.primary_key)
-
-
-#: Names in backticks, and short names of types.
-_TYPE_WORDS = re.compile(r"`[^`]*`|\b(STRING|BYTES)\b|\bTIMESTAMP_LTZ\((\d)\)")
-
-
-def _full_type(kind: DataType | str) -> str:
-    """A type by its full name."""
-
-    def full(found: re.Match[str]) -> str:
-        if found[1]:
-            return f"VAR{'CHAR' if found[1] == 'STRING' else 'BINARY'}({MAX_LENGTH})"
-        return f"TIMESTAMP({found[2]}) WITH LOCAL TIME ZONE" if found[2] else found[0]
-
-    return _TYPE_WORDS.sub(full, str(kind))
 
 
 def _create_view(environment: TableEnvironment, statement: ast.Show) -> TableResult:
@@ -244,16 +236,21 @@ _SHOWS: dict[str, Shows] = {
     "CREATE TABLE": _create_table,
     "CREATE VIEW": _create_view,
     "CREATE CATALOG": show_create_catalog,
+    "CREATE MODEL": show_create_model,
     "JOBS": _jobs,
     "JARS": _nothing("jars"),
     "PROCEDURES": _nothing("procedure name"),
-    "MODELS": _nothing("model name"),
+    "MODELS": _models,
     "MATERIALIZED TABLES": _nothing("materialized table"),
 }
 
 
+#: what SHOW shows
+SHOWN = tuple(_SHOWS)
+
+
 def describe(environment: TableEnvironment, statement: ast.Describe) -> TableResult:
-    """DESCRIBE of a table, a database, a catalog, a function or a job."""
+    """DESCRIBE of a table, a database, a catalog, a model, a function or a job."""
     catalogs = environment.catalogs
     if statement.kind == "TABLE":
         return _described(column_rows(environment, _found(environment, statement.name)))
@@ -266,6 +263,8 @@ def describe(environment: TableEnvironment, statement: ast.Describe) -> TableRes
         return listing(["info name", "info value"], rows)
     if statement.kind == "CATALOG":
         return describe_catalog(environment, statement)
+    if statement.kind == "MODEL":
+        return describe_model(environment, statement)
     if statement.kind == "FUNCTION":
         return _describe_function(environment, statement)
     if statement.kind == "JOB":

@@ -216,11 +216,13 @@ def _merged(environment: TableEnvironment, like: ast.TableLike, own: CatalogTabl
         columns = [held for held in columns if held.name != one.name]
     marks = _pick(how["WATERMARKS"], found.schema.watermarks, own.schema.watermarks, "watermark")
     key = own.schema.primary_key
-    if how["CONSTRAINTS"] != "EXCLUDING" and key is None:
-        key = found.schema.primary_key
+    if how["CONSTRAINTS"] != "EXCLUDING":
+        _once(like, "a primary key", "CONSTRAINTS", found.schema.primary_key, key)
+        key = key or found.schema.primary_key
     partitions = own.partition_keys
-    if how["PARTITIONS"] != "EXCLUDING" and not partitions:
-        partitions = found.partition_keys
+    if how["PARTITIONS"] != "EXCLUDING":
+        _once(like, "partitions", "PARTITIONS", found.partition_keys, partitions)
+        partitions = partitions or found.partition_keys
     options: Mapping[str, str] = own.options
     if how["OPTIONS"] != "EXCLUDING":
         twice = set(found.options) & set(own.options)
@@ -235,6 +237,13 @@ def _merged(environment: TableEnvironment, like: ast.TableLike, own: CatalogTabl
         options = {**found.options, **own.options}
     schema = Schema((*columns, *own.schema.columns), marks, key)
     return CatalogTable(schema, dict(options), own.comment, partitions)
+
+
+def _once(like: ast.TableLike, what: str, feature: str, theirs: object, own: object) -> None:
+    if theirs and own:
+        raise ProgramError(
+            located(f"{like.table} has {what} already", like.span, f"Write EXCLUDING {feature}.")
+        )
 
 
 def _merging(like: ast.TableLike) -> dict[str, str]:
@@ -365,6 +374,10 @@ def drop(environment: TableEnvironment, statement: ast.Drop) -> TableResult:
         catalogs.drop_catalog(names[-1], statement.if_exists)
     elif kind == "FUNCTION":
         _drop_function(environment, statement)
+    elif kind == "MODEL":
+        from scurry.table.statements.models import drop_model
+
+        drop_model(environment, statement)
     else:
         raise NotSupportedError(located(f"DROP {kind} is not executed", statement.span))
     return TableResult.ok()
