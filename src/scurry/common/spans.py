@@ -14,6 +14,8 @@ from scurry.common.text_width import width_of
 
 #: a line longer than this is shown in part, so that it fits a terminal of 80 columns
 _WIDTH = 76
+#: a message longer than this has a name or a constant in it that nobody reads to its end
+_LONGEST = 800
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +89,8 @@ NOWHERE = Span(NO_TEXT, 0, 0)
 def located(message: str, span: Span, advice: str = "") -> str:
     """The message of an error about ``span``: what is wrong, where, the line with carets, and what
     to do."""
+    if len(message) > _LONGEST:
+        message = f"{message[:_LONGEST]}... ({len(message)} characters)"
     where = span.where()
     parts = [f"{message} ({where})" if where else message, span.excerpt(), advice]
     return "\n".join(part for part in parts if part)

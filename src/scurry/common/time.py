@@ -28,6 +28,8 @@ __all__ = [
 ]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+#: more digits than any length of time or size has
+_MOST_DIGITS = 19
 _QUANTITY = re.compile(r"\s*(\d+)\s*([^\W\d]*)\s*")
 
 
@@ -228,7 +230,9 @@ _MEMORY_UNITS = _units(
 def _quantity(text: str, units: dict[str, int], default_unit: str) -> int | None:
     match = _QUANTITY.fullmatch(text)
     factor = units.get(match[2].lower() or default_unit) if match else None
-    return None if match is None or factor is None else int(match[1]) * factor
+    if match is None or factor is None or len(match[1]) > _MOST_DIGITS:
+        return None
+    return int(match[1]) * factor
 
 
 def parse_duration(text: str) -> int:

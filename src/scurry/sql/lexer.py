@@ -53,6 +53,8 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
+#: numbers are longer than this by mistake only, and Python does not read all of those
+_MOST_DIGITS = 1000
 #: beginnings of tokens that the text ends within, with what is missing
 _UNFINISHED = {
     "'": ("A string has no end", "Close the string with '; a quote within it is written ''."),
@@ -87,7 +89,7 @@ def _token(source: SourceText, found: re.Match[str]) -> Token:
     if kind == "quoted":
         return Token(Kind.QUOTED, text[1:-1].replace("``", "`"), "", start, end)
     if kind == "number":
-        _check_number(source, end)
+        _check_number(source, start, end)
         return Token(Kind.NUMBER, text, "", start, end)
     if kind == "symbol":
         return Token(Kind.SYMBOL, text, "", start, end)
@@ -95,7 +97,13 @@ def _token(source: SourceText, found: re.Match[str]) -> Token:
     return Token(Kind[str(kind).upper()], value, "", start, end)
 
 
-def _check_number(source: SourceText, end: int) -> None:
+def _check_number(source: SourceText, start: int, end: int) -> None:
+    if end - start > _MOST_DIGITS:
+        raise SqlParserError(
+            f"A number has {end - start} digits",
+            Span(source, start, end),
+            advice="No type has room for them.",
+        )
     after = source.text[end : end + 1]
     if after.isalpha() or after == "_":
         raise SqlParserError(

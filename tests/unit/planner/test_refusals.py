@@ -12,6 +12,8 @@ from scurry.common.errors import NotSupportedError, ProgramError
 from scurry.planner.errors import SqlNotSupportedError, SqlValidationError
 from scurry.planner.gaps import GAPS
 
+CUBES = ", ".join(["CUBE(id, price, name)"] * 4)
+
 
 @pytest.fixture
 def tables() -> Tables:
@@ -61,6 +63,18 @@ def tables() -> Tables:
         ("SELECT name FROM orders UNION ALL SELECT id FROM other", "SELECT name", "no common type"),
         ("SELECT CAST(tags AS INT) FROM orders", "CAST(tags AS INT)", "cannot be cast to INT"),
         ("SELECT x.* FROM orders", "x", "There is no table x"),
+        ("SELECT GROUPING(id) FROM orders", "GROUPING(id)", "needs a GROUP BY"),
+        ("SELECT GROUPING() FROM orders GROUP BY id", "GROUPING()", "takes one grouping expr"),
+        ("SELECT GROUPING(name) FROM orders GROUP BY id", "name", "grouping expressions only"),
+        ("SELECT GREATEST(name, DATE '2024-01-01') FROM orders", "GREATEST", "no common type"),
+        ("SELECT INTERVAL '1-12' YEAR TO MONTH", "INTERVAL", "12 as its MONTH, which is at most"),
+        ("SELECT INTERVAL '1 24:00:00' DAY TO SECOND", "INTERVAL", "24 as its HOUR"),
+        ("SELECT INTERVAL '99999999999999999999' DAY", "INTERVAL", "is out of range"),
+        (
+            "SELECT 1 FROM orders GROUP BY CUBE(id, price, name), " + CUBES,
+            "CUBE",
+            "may have 4096",
+        ),
         ("SELECT *", "*", "SELECT * needs a FROM clause"),
         ("SELECT id FROM orders LIMIT id", "id", "LIMIT takes a number"),
         ("SELECT id FROM orders ORDER BY 3", "3", "There is no column 3 to order by"),

@@ -158,11 +158,14 @@ def _rounded(operands: Sequence[Expression]) -> DataType:
 
 
 def _extreme(operands: Sequence[Expression]) -> Answer:
+    if not operands:
+        return "it needs at least one operand"
     cast = ordered_operands(operands)
     if isinstance(cast, str):
         return cast
     target = common_type([operand.type for operand in operands])
-    assert target is not None
+    if target is None:
+        return "the values have no common type"
     return [cast_to(operand, target) for operand in cast], target
 
 

@@ -70,16 +70,18 @@ def _item(operands: Sequence[Expression]) -> Answer:
             return f"the keys are {key.describe()}"
         return (whole, index), whole.type.value_type.nullable()
     if isinstance(whole.type, RowType) and isinstance(index, Literal):
-        at = int(index.value) - 1
+        at = index.value - 1 if type(index.value) is int else -1
         if 0 <= at < len(whole.type):
             return _field((whole, Literal(at, _INT.not_null())))
     return "only arrays, maps and VARIANTs have items"
 
 
 def _field(operands: Sequence[Expression]) -> Answer:
-    whole, at = operands
-    assert isinstance(whole.type, RowType)
-    assert isinstance(at, Literal)
+    whole, at = operands if len(operands) == 2 else (None, None)
+    if whole is None or not isinstance(whole.type, RowType) or not isinstance(at, Literal):
+        return "it has a row and the number of a field"
+    if type(at.value) is not int or not 0 <= at.value < len(whole.type):
+        return f"the row has fields 0 to {len(whole.type) - 1}"
     found = whole.type.fields[at.value].data_type
     return operands, found.with_nullability(found.is_nullable or whole.type.is_nullable)
 

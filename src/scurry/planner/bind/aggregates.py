@@ -134,9 +134,14 @@ class Aggregates:
 
     def _grouping(self, binder: CallBinder, call: ast.FunctionCall, name: str) -> Expression:
         """Bits of the number of the grouping set: 1 for a column that is not in it."""
-        if self.sets is None:
-            return Literal(0, _BIGINT, span=call.span)
+        if not self.groups and self.sets is None:
+            raise SqlValidationError(f"{name} needs a GROUP BY", call.span)
+        if bool(call.arguments) == (name == "GROUP_ID"):
+            takes = "nothing" if name == "GROUP_ID" else "one grouping expression or several"
+            raise SqlValidationError(f"{name} takes {takes}", call.span)
         if name == "GROUP_ID":
+            if self.sets is None:
+                return Literal(0, _BIGINT, span=call.span)
             before = Literal(2 ** len(self.groups), _BIGINT)
             return cast_to(resolve("/", (AggregateRef(GROUPING_ID, _BIGINT), before)), _BIGINT)
         inner = ExpressionBinder(binder.scope, binder.catalog, clause=name)
@@ -146,6 +151,8 @@ class Aggregates:
             if found not in self.groups:
                 message = f"{name} takes grouping expressions only"
                 raise SqlValidationError(message, argument.span)
+            if self.sets is None:
+                continue
             shift = 2 ** (len(self.groups) - 1 - self.groups.index(found))
             number = AggregateRef(GROUPING_ID, _BIGINT)
             shifted = resolve("/", (number, Literal(shift, _BIGINT)))

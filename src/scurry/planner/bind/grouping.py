@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations, product
+from math import prod
 
 from scurry.functions.expressions import Expression, InputRef
 from scurry.planner.algebra import Node, WindowTable
@@ -15,6 +16,8 @@ from scurry.sql import ast
 
 _WINDOWS = ("TUMBLE", "HOP", "SESSION")
 _PROPERTIES = ("start", "end", "rowtime")
+#: Every row becomes one for each grouping set.
+_MOST_SETS = 4096
 
 
 @dataclass
@@ -37,6 +40,13 @@ def bind_grouping(
 ) -> Grouping:
     """The grouping of a clause; ``bind`` binds an expression over ``source``. In batch mode windows
     are made of any timestamp."""
+    wanted = prod(map(_count, clause.items))
+    if wanted > _MOST_SETS:
+        raise SqlValidationError(
+            f"GROUP BY has {wanted} grouping sets, and may have {_MOST_SETS}",
+            clause.span,
+            "Each row would become as many: write the GROUPING SETS that you need.",
+        )
     binder = _GroupingBinder(source, bind, batch)
     choices = [binder.sets_of(item) for item in clause.items]
     sets = [tuple(sorted(set(sum(chosen, ())))) for chosen in product(*choices)]
@@ -44,6 +54,15 @@ def bind_grouping(
         sets = list(dict.fromkeys(sets))
     plain = len(sets) == 1 and len(sets[0]) == len(binder.groups)
     return Grouping(binder.source, binder.groups, None if plain else sets, binder.window)
+
+
+def _count(item: ast.Expression | ast.GroupingElement) -> int:
+    """How many sets an item of the clause stands for."""
+    if not isinstance(item, ast.GroupingElement) or item.kind == "SET":
+        return 1
+    if item.kind == "GROUPING SETS":
+        return sum(map(_count, item.items))
+    return len(item.items) + 1 if item.kind == "ROLLUP" else 1 << len(item.items)
 
 
 class _GroupingBinder:

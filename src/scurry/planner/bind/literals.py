@@ -30,6 +30,8 @@ _MONTHS = {"YEAR": 12, "QUARTER": 3, "MONTH": 1}
 #: the types that intervals have in Flink, whatever units they are written in
 MILLISECONDS = DayTimeIntervalType(DayTimeIntervalType.DayTimeResolution.SECOND, 2, 3, False)
 MONTHS = YearMonthIntervalType(YearMonthIntervalType.YearMonthResolution.MONTH, 2, False)
+#: of the units that stand behind another one
+_FEWER_THAN = {"MONTH": 12, "HOUR": 24, "MINUTE": 60, "SECOND": 60}
 _UNITS = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
 
 
@@ -155,7 +157,14 @@ def _interval_value(node: ast.IntervalLiteral) -> int:
         message = f"'{node.text}' is no interval of {start}{f' TO {end}' if end != start else ''}"
         raise SqlValidationError(message, node.span, _interval_example(start, end))
     units = [start] if count == 1 else list(_UNITS[first : first + count])
+    for part, unit in list(zip(parts, units, strict=True))[1:]:
+        if Decimal(part) >= _FEWER_THAN[unit]:
+            most = _FEWER_THAN[unit] - 1
+            message = f"'{node.text}' has {part} as its {unit}, which is at most {most}"
+            raise SqlValidationError(message, node.span, _interval_example(start, end))
     value = sum(Decimal(part) * units_of(unit) for part, unit in zip(parts, units, strict=True))
+    if value >= (1 << 31 if start in _MONTHS else 1 << 63):
+        raise SqlValidationError(f"The interval '{node.text}' is out of range", node.span)
     return -int(value) if negative else int(value)
 
 
