@@ -118,8 +118,11 @@ class Catalogs:
         return sorted(self._catalogs)
 
     def use_catalog(self, name: str) -> None:
-        """Make a catalog the current one, with its default database."""
-        self.current_database = self.catalog(name).get_default_database()
+        """Make a catalog the current one, with its default database; if it is so already, the
+        current database stays."""
+        catalog = self.catalog(name)
+        if name != self.current_catalog:
+            self.current_database = catalog.get_default_database()
         self.current_catalog = name
 
     def use_database(self, *names: str) -> None:

@@ -137,6 +137,8 @@ def test_tables_are_altered(env: TableEnvironment) -> None:
     env.execute_sql("ALTER TABLE t RESET ('print-identifier')")
     with pytest.raises(ProgramError, match="'connector' cannot be reset"):
         env.execute_sql("ALTER TABLE t RESET ('connector')")
+    with pytest.raises(ProgramError, match="RESET names no option"):
+        env.execute_sql("ALTER TABLE t RESET ()")
     env.execute_sql("ALTER TABLE t RENAME TO u")
     assert env.list_tables() == ["u"]
     env.execute_sql("ALTER TABLE IF EXISTS t RENAME TO x")
@@ -205,6 +207,13 @@ def test_a_table_that_means_nothing_is_not_made(
     with pytest.raises(ProgramError, match=complaint):
         env.execute_sql(f"CREATE TABLE wrong {clauses} WITH ('connector' = 'print')")
     assert names(env, "SHOW TABLES") == []
+
+
+def test_the_current_catalog_keeps_its_current_database(env: TableEnvironment) -> None:
+    env.execute_sql("CREATE DATABASE elsewhere")
+    env.execute_sql("USE elsewhere")
+    env.execute_sql("USE CATALOG default_catalog")
+    assert names(env, "SHOW CURRENT DATABASE") == ["elsewhere"]
 
 
 def test_functions_and_modules(env: TableEnvironment) -> None:

@@ -116,6 +116,8 @@ def _changed(
         return replace(table, options={**table.options, **options_of(change.options)})
     if isinstance(change, ast.ResetOptions):
         gone = {key.value for key in change.keys}
+        if not gone:
+            raise ProgramError(located("RESET names no option", change.span))
         if "connector" in gone:
             raise ProgramError(located("The option 'connector' cannot be reset", change.span))
         return replace(table, options={k: v for k, v in table.options.items() if k not in gone})

@@ -318,7 +318,7 @@ def view_of(
         )
     pairs = zip(names, node.columns, strict=True)
     schema = Schema(tuple(UnresolvedPhysicalColumn(name, one.type) for name, one in pairs))
-    expanded = unparse(_qualified(environment, query))
+    expanded = unparse_with_backticks(_qualified(environment, query))
     return CatalogView(schema, {}, comment, query.span.text or unparse(query), expanded)
 
 
