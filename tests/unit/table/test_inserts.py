@@ -161,3 +161,18 @@ def test_explanations(env: TableEnvironment) -> None:
     assert "changelogMode=[I,UB,UA]" in lines[0]
     assert "Aggregate" in env.sql_query(query).explain()
     assert "no cost model" in env.explain_sql(query, ExplainDetail.ESTIMATED_COST)
+
+
+@pytest.mark.parametrize(
+    ("insert", "complaint"),
+    [
+        ("INSERT INTO t (x, x) SELECT word, word FROM words", "The column x is written twice"),
+        ("INSERT INTO t PARTITION (x = 'a') SELECT n FROM words", "not partitioned by 'x'"),
+    ],
+)
+def test_columns_that_an_insert_cannot_name(
+    env: TableEnvironment, tmp_path: Path, insert: str, complaint: str
+) -> None:
+    files(env, "t", "x STRING, y DOUBLE", tmp_path / "t")
+    with pytest.raises(ProgramError, match=complaint):
+        env.explain_sql(insert)

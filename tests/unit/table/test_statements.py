@@ -108,7 +108,7 @@ def test_views_keep_their_meaning_elsewhere(env: TableEnvironment) -> None:
     assert names(env, "SHOW VIEWS FROM default_database") == ["v"]
     (text,) = names(env, "SHOW CREATE VIEW default_database.v")
     assert "`k`" in text
-    assert "default_catalog.default_database.orders" in text
+    assert "`default_catalog`.`default_database`.`orders`" in text
     env.execute_sql("ALTER VIEW default_database.v AS SELECT 1 AS uno")
     assert names(env, "DESCRIBE default_database.v") == ["uno"]
     with pytest.raises(ProgramError, match="2 columns"):

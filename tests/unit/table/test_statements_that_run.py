@@ -43,6 +43,19 @@ def test_the_columns_of_a_query_in_another_order(env: TableEnvironment, tmp_path
     assert written(tmp_path) == [{"b": "x", "a": 1}]
 
 
+def test_a_declared_column_of_a_query_has_the_declared_type(
+    env: TableEnvironment, tmp_path: Path
+) -> None:
+    query = "SELECT 1 AS a, 2 AS c"
+    env.execute_sql(f"CREATE TABLE t (z STRING, c DOUBLE) {at(tmp_path)} AS {query}")
+    schema = env.from_path("t").get_schema()
+    assert schema.get_field_names() == ["z", "a", "c"]
+    assert str(schema.get_field_data_type("c")) == "DOUBLE"
+    assert written(tmp_path) == [{"z": None, "a": 1, "c": 2.0}]
+    with pytest.raises(ProgramError, match="The column 'a' is one of the query's, too"):
+        env.execute_sql(f"CREATE TABLE u (a AS 1) {at(tmp_path)} AS {query}")
+
+
 def test_a_table_replaces_another(env: TableEnvironment, tmp_path: Path) -> None:
     create = "CREATE OR REPLACE TABLE t {} AS SELECT {} AS a"
     env.execute_sql(create.format(at(tmp_path / "one"), 1))

@@ -27,6 +27,8 @@ def bind_insert(insert: ast.Insert, table: Table, catalog: Catalog) -> Node:
     for column in insert.columns:
         if column.names[-1] not in known:
             raise unknown("column", str(column), known, column.span)
+        if names.count(column.names[-1]) > 1:
+            raise SqlValidationError(f"The column {column} is written twice", column.span)
     given = names or [name for name in known if name not in fixed]
     if len(given) != query.width:
         message = f"The query has {query.width} columns, but {len(given)} are written"

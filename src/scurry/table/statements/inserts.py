@@ -64,6 +64,16 @@ def pipeline_of(environment: TableEnvironment, statement: ast.Insert) -> TablePi
         )
     target = environment.session_catalog.described(environment.catalogs.table(identifier.to_list()))
     node = bind_insert(statement, target, environment.session_catalog)
+    keys = getattr(found.table, "partition_keys", ())
+    for value in statement.partition:
+        if value.column.name not in keys:
+            raise ProgramError(
+                located(
+                    f"{statement.table} is not partitioned by {value.column.name!r}",
+                    value.column.span,
+                    nearest(value.column.name, keys),
+                )
+            )
     table = Table(environment, node)
     return TablePipeline(
         environment, table, identifier, statement.overwrite, sql=unparse(statement)

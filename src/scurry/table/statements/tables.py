@@ -286,8 +286,15 @@ def _with_query_columns(
         raise ProgramError(
             located(f"The columns {order} are not those of the query, {list(made)}", statement.span)
         )
-    chosen = [made[name] for name in order] if order else list(made.values())
     declared = [one for one in table.schema.columns if one.name not in made]
+    # a column that is declared as well has the type that is declared
+    typed = {one.name: one for one in table.schema.columns if one.name in made}
+    for name, one in typed.items():
+        if not isinstance(one, UnresolvedPhysicalColumn):
+            raise ProgramError(
+                located(f"The column {name!r} is one of the query's, too", statement.span)
+            )
+    chosen = [typed.get(name, made[name]) for name in order or made]
     schema = replace(table.schema, columns=(*declared, *chosen))
     return replace(table, schema=schema)
 
