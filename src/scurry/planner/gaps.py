@@ -71,7 +71,7 @@ GAPS: dict[str, Gap] = {
     ),
     "over-updates": Gap("OVER on a table that is updated", "Apply it before the aggregation."),
     "sort": Gap(
-        "ORDER BY on a stream without LIMIT, unless a time attribute comes first",
+        "ORDER BY on a stream without LIMIT, unless by event time, or by processing time alone",
         "Add LIMIT, or order by the rowtime column, ascending.",
     ),
     "offset-only": Gap("OFFSET without LIMIT on a stream", "Add LIMIT."),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.unit.planner.tables import Tables
 
+from scurry.planner.errors import SqlValidationError
 from scurry.planner.options import PlannerOptions
 
 
@@ -52,6 +53,26 @@ def test_top_n(tables: Tables, condition: str, expected: list[Any]) -> None:
 def test_no_number_at_all(tables: Tables, condition: str) -> None:
     query = RANKED.format(columns="k, rn", by="k", order="v", table="e", condition=condition)
     assert tables.rows(query) == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT k, v FROM (SELECT * FROM e ORDER BY v) AS q WHERE k = 'b'",
+        "SELECT k, v FROM (SELECT k, v FROM e ORDER BY v + 1) AS q WHERE k = 'b'",
+        "WITH q AS (SELECT k, v FROM e ORDER BY v DESC) SELECT k, v FROM q WHERE k = 'b'",
+        "(SELECT k, v FROM e WHERE k = 'b' ORDER BY v) UNION ALL SELECT k, v FROM e WHERE v > 99",
+        "SELECT k, v FROM e WHERE k = 'b' ORDER BY p",
+    ],
+)
+def test_orders_that_need_no_rows_to_wait(tables: Tables, query: str) -> None:
+    """An order within a query means nothing, and by processing time rows come."""
+    assert tables.changes(query) == [("+I", "b", 1), ("+I", "b", 2)]
+
+
+def test_names_in_orders_that_mean_nothing(tables: Tables) -> None:
+    with pytest.raises(SqlValidationError, match="There is no column x"):
+        tables.bind("SELECT k FROM (SELECT k FROM e ORDER BY x) AS q")
 
 
 def test_functions_over_aggregates_of_groups(tables: Tables) -> None:

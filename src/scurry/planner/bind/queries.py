@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from scurry.common.data_types import common_type
 from scurry.functions.expressions import InputRef
-from scurry.planner.algebra import Aggregate, Node, Project, SetOperation, SortItem, Union
+from scurry.planner.algebra import (
+    Aggregate,
+    Node,
+    Project,
+    SetOperation,
+    Sort,
+    SortItem,
+    Union,
+)
 from scurry.planner.bind.expressions import ExpressionBinder
 from scurry.planner.bind.orders import check_order
 from scurry.planner.bind.relations import RelationBinder
@@ -28,6 +38,8 @@ class QueryBinder:
         self._catalog = catalog
         self._common: list[dict[str, Node]] = []
         self._depth = depth
+        #: the depth of the query itself, or of the view
+        self._outermost = depth + 1
 
     def _view(self, view: View) -> Node:
         """A view, in which common tables of the query that reads it are not known."""
@@ -43,14 +55,15 @@ class QueryBinder:
         if self._depth > _MAX_DEPTH:
             message = "Views and queries are nested too deeply; a view may refer to itself"
             raise SqlValidationError(message, node.span)
-        if not isinstance(node, ast.Query):
-            node = ast.Query(node, span=node.span)
+        node = _within_parentheses(node)
         self._common.append({})
         if node.recursive:
             raise refuse("recursive", node.span)
         for table in node.common_tables:
             self._common[-1][table.name.name] = self._common_table(table)
         found = self._ordered(node, outer)
+        if self._depth > self._outermost:
+            found = _without_order(found, node)
         self._common.pop()
         self._depth -= 1
         return found
@@ -148,6 +161,24 @@ class QueryBinder:
             plain = all(isinstance(one, InputRef) for one in cast)
             made.append(renamed(relation, names) if plain else Project(relation, cast, names))
         return made
+
+
+def _within_parentheses(node: ast.QueryNode) -> ast.Query:
+    """A query as one that may have clauses of its own."""
+    if not isinstance(node, ast.Query):
+        return ast.Query(node, span=node.span)
+    clauses = node.common_tables, node.order_by, node.limit, node.offset
+    return _within_parentheses(node.body) if not any(clauses) else node
+
+
+def _without_order(found: Node, node: ast.Query) -> Node:
+    """An inner query, whose ORDER BY means nothing without LIMIT or OFFSET, as in Flink."""
+    if not node.order_by or node.limit is not None or node.offset is not None:
+        return found
+    if isinstance(found, Project) and isinstance(found.input, Sort):
+        return replace(found, input=found.input.input)
+    assert isinstance(found, Sort)
+    return found.input
 
 
 def _count(node: ast.Expression | None, clause: str) -> int | None:

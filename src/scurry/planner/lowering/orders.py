@@ -81,6 +81,9 @@ def lower_sort(lowering: LoweringCore, node: algebra.Sort, before: bool) -> Plan
     if not node.order:
         return plan.Limit(**common, inputs=source, offset=node.offset, fetch=node.fetch)
     first = node.order[0]
+    alone = len(node.order) == 1 and not node.offset
+    if alone and grows and first.ascending and is_proctime(node.input.type_of(first.index)):
+        return lowering.lower(node.input)  # rows come in the order of processing time
     in_time = is_rowtime(node.input.type_of(first.index)) and first.ascending and grows
     if not in_time:
         raise refuse("sort", node.span)
