@@ -31,6 +31,7 @@ from scurry.state import (
     ValueStateDescriptor,
 )
 from scurry.testing import ListSink
+from scurry.testing.local import LocalJob
 from scurry.testing.local_rounds import LocalRounds
 
 
@@ -232,10 +233,14 @@ def test_a_query_sees_what_is_committed(
 
 
 @pytest.mark.parametrize("kind", ["value", "list", "map", "aggregating"])
-def test_a_view_follows_a_job_to_another_parallelism(kind: str, tmp_path: Path) -> None:
-    events = [(f"key {n % 7}", n + 1) for n in range(40)]
+@pytest.mark.parametrize("copies", [False, True])
+def test_a_view_follows_a_job_to_another_parallelism(
+    kind: str, copies: bool, tmp_path: Path
+) -> None:
+    events = [(f"key {n % 7}", n + 1) for n in range(160)]
     asked = {key for key, _ in events}
-    with viewed(program(kind, events, 1), tmp_path) as view:
+    make = partial(LocalRounds, copies=True) if copies else LocalJob
+    with viewed(program(kind, events, 1), tmp_path, make=make) as view:
         for degree in (1, 3, 2):
             view.job.rescale(program(kind, events, degree)._compile(None))
             # what was committed is shown while the view is filled again
@@ -243,7 +248,7 @@ def test_a_view_follows_a_job_to_another_parallelism(kind: str, tmp_path: Path) 
             assert view.job.step(10)
             assert view.job.batch == before + 1
             done = view.job._progress.counters["read:events"]
-            check(view, kind, events[: min(done, 40)], asked)
+            check(view, kind, events[:done], asked)
 
 
 @pytest.mark.parametrize("copies", [False, True])

@@ -23,6 +23,7 @@ from scurry.checkpoint.directory import JobDirectory
 from scurry.checkpoint.epochs import Epoch
 from scurry.checkpoint.layout import Home
 from scurry.checkpoint.manifest import Generation, check_writer
+from scurry.checkpoint.savepoint_manifest import check_there, is_savepoint, read_manifest
 from scurry.checkpoint.takeover import take_over
 from scurry.common.any_paths import AnyPath
 from scurry.common.errors import StateError
@@ -81,6 +82,7 @@ def located(location: str) -> JobDirectory:
 def at_rest(location: str) -> CheckpointAtRest | None:
     """What the checkpoint or savepoint in ``location`` held after its last committed micro-batch;
     None if there was none yet."""
+    _check_savepoint(located(location).root)
     for _ in range(_ATTEMPTS):
         directory = located(location)
         generation, last = directory.durable()
@@ -100,6 +102,13 @@ def at_rest(location: str) -> CheckpointAtRest | None:
         f"The job in {location} commits micro-batches faster than its checkpoint can be read. Take "
         "a savepoint of it (`scurry savepoint create`), and read that."
     )
+
+
+def _check_savepoint(place: AnyPath) -> None:
+    """A file that is missing may be taken for a slot without state, so it is looked for. Checksums
+    are not compared: that takes as long as reading everything."""
+    if is_savepoint(place):
+        check_there(place, read_manifest(place))
 
 
 def _copied(

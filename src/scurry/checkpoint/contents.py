@@ -36,8 +36,9 @@ def read_contents(location: str, store: StoreSettings | None = None) -> Checkpoi
     root = directory.root
     if not directory.manifest.checkpoint_id:
         raise StateError(
-            f"{root} is not a checkpoint: there is no manifest (job.json) in it. Give the "
-            "directory that execution.checkpointing.dir names."
+            f"{root} is neither a checkpoint nor a savepoint: there is no job.json in it. Give the "
+            "directory that execution.checkpointing.dir names, or the path that `scurry savepoint "
+            "create` printed."
         )
     manifest, generation = directory.manifest, directory.generation
     epoch = directory.last_epoch()

@@ -25,8 +25,9 @@ LARGE = 65_536
 _LAST = "manifest.json"
 
 
-def link_or_copy(source: AnyPath, target: AnyPath) -> None:
-    """Have the content of ``source``, which nobody changes, under the name ``target`` too."""
+def link_or_copy(source: AnyPath, target: AnyPath, gently: bool = True) -> None:
+    """Have the content of ``source``, which nobody changes, under the name ``target`` too;
+    ``gently`` if a job may be at work on the same disk."""
     if not (isinstance(source, Path) and isinstance(target, Path)):
         copy_file(source, target)
         return
@@ -36,7 +37,7 @@ def link_or_copy(source: AnyPath, target: AnyPath) -> None:
         raise
     except OSError:
         # there are no links here, or not between these two places
-        copy_gently(source, target)
+        (copy_gently if gently else shutil.copyfile)(source, target)
 
 
 def copy_if_there(source: AnyPath, target: AnyPath) -> bool:

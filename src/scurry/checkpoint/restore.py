@@ -47,7 +47,8 @@ def restore(savepoint: str, checkpoint: AnyPath, store: StoreSettings | None = N
         return True
     _clear_drafts(checkpoint)
     draft = checkpoint / f"{_DRAFT}{uuid.uuid4().hex[:12]}"
-    transfer(place, draft, manifest.files)
+    # the job that is to use this disk waits for it
+    transfer(place, draft, manifest.files, gently=False)
     _move_in(draft, checkpoint, manifest)
     return True
 

@@ -28,13 +28,15 @@ _RUNS = "runs"
 _SLOT = re.compile(r"\d+-\d+")
 
 
-def transfer(source: AnyPath, target: AnyPath, files: Mapping[str, StoredFile]) -> None:
+def transfer(
+    source: AnyPath, target: AnyPath, files: Mapping[str, StoredFile], gently: bool = True
+) -> None:
     """Have ``files`` of the savepoint in ``source`` in ``target`` too, in the form that files have
     there; raises :class:`StateError`, naming the file, if one of those that were read is
-    damaged."""
+    damaged. On a disk it is done ``gently`` if a job may be at work there."""
     if isinstance(source, Path):
         if isinstance(target, Path):
-            copy_files(source, target, dict(files))
+            copy_files(source, target, dict(files), gently)
         else:
             _put(source, target, files)
         return

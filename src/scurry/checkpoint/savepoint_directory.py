@@ -44,21 +44,29 @@ class Found:
 
 def savepoints_in(directory: AnyPath) -> list[Found]:
     """The savepoints in a directory, the newest first; those that cannot be read last."""
+    _check_directory(directory)
+    found = list(filter(None, map(_look, _entries(directory))))
+    return sorted(found, key=lambda each: -(each.manifest.taken if each.manifest else 0))
+
+
+def _check_directory(directory: AnyPath) -> None:
     if isinstance(directory, Path) and not directory.is_dir():
         raise StateError(f"{directory} is not a directory.")
-    found = [_look(path) for path in _entries(directory) if is_savepoint(path)]
-    return sorted(found, key=lambda each: -(each.manifest.taken if each.manifest else 0))
 
 
 def _entries(directory: AnyPath) -> list[AnyPath]:
     return [directory / name for name in sorted(names_in(directory))]
 
 
-def _look(path: AnyPath) -> Found:
+def _look(path: AnyPath) -> Found | None:
+    """The savepoint in ``path``, None if there is none. What is somebody else's, as only its owner
+    can enter a savepoint, may be one."""
     try:
-        return Found(path, read_manifest(path))
+        return Found(path, read_manifest(path)) if is_savepoint(path) else None
     except StateError as failure:
         return Found(path, None, str(failure))
+    except PermissionError as failure:
+        return Found(path, None, f"It cannot be read: {failure.strerror or failure}.")
 
 
 def drop(place: AnyPath) -> None:
@@ -120,6 +128,7 @@ def garbage(directory: AnyPath, keep: int | None, older_than: float = 0.0) -> Ga
     """What can be removed: with ``keep``, all savepoints of a job but its last so many; and what is
     left of savepoints that were never finished, if nothing of it has changed since the moment
     ``older_than``, in seconds since 1970: a job may be making one now."""
+    _check_directory(directory)
     made = Garbage()
     for path in _entries(directory):
         if _is_unfinished(path) and _last_change(path) < older_than:

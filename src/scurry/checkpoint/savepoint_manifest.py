@@ -115,8 +115,9 @@ def _no_savepoint(place: AnyPath) -> str:
     what = "There is no savepoint.json in it, which is written when a savepoint is whole."
     if Layout(place).manifest.exists():
         what = (
-            "It is a checkpoint. To go on with a checkpoint give it as execution.checkpointing.dir;"
-            " to make a savepoint of it use `scurry savepoint create`."
+            "It is a checkpoint, or a savepoint that is not whole: savepoint.json, which is written"
+            " last, is not there. To go on with a checkpoint give it as"
+            " execution.checkpointing.dir; to make a savepoint of it use `scurry savepoint create`."
         )
     return f"{place} is not a savepoint. {what}"
 
@@ -168,6 +169,15 @@ def _is_inside(path: str) -> bool:
     return not os.path.isabs(path) and ".." not in Path(path).parts
 
 
+def check_there(place: AnyPath, manifest: SavepointManifest) -> None:
+    """Raise :class:`StateError`, naming the files, if some of the savepoint in ``place`` are
+    missing; what is in the others is not looked at."""
+    there = set(relative_files(place))
+    lost = [f"{path} is missing" for path in sorted(manifest.files) if path not in there]
+    if lost:
+        raise damaged(place, lost)
+
+
 def check_whole(place: AnyPath, manifest: SavepointManifest) -> None:
     """Raise :class:`StateError`, naming the files, if the savepoint in ``place`` is damaged."""
     found = damages(place, manifest)
@@ -188,13 +198,20 @@ def _refusal(place: AnyPath, found: list[str]) -> Iterator[str]:
     yield "Put the files back, or use another savepoint or a copy of this one."
 
 
-def copy_files(place: Path, into: Path, files: dict[str, StoredFile]) -> None:
-    """Have the files of a savepoint in another directory, too, linked where that is possible."""
+def copy_files(place: Path, into: Path, files: dict[str, StoredFile], gently: bool) -> None:
+    """Have the files of a savepoint in another directory, too, linked where that is possible;
+    ``gently`` if a job may be at work on the same disk."""
     into.mkdir(mode=0o700, parents=True)
     for directory in sorted({str(Path(path).parent) for path in files}):
         (into / directory).mkdir(parents=True, exist_ok=True)
     rooms = f"{Layout(place).rooms.name}/"
-    for path in files:
+
+    def take(path: str) -> None:
         # what a source or sink keeps for itself may be changed in place
-        copy = shutil.copyfile if path.startswith(rooms) else link_or_copy
-        copy(place / path, into / path)
+        if path.startswith(rooms):
+            shutil.copyfile(place / path, into / path)
+        else:
+            link_or_copy(place / path, into / path, gently)
+
+    with ThreadPoolExecutor(1 if gently else _AT_ONCE) as pool:
+        list(pool.map(take, files))

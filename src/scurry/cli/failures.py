@@ -23,8 +23,8 @@ def readable_failures(script: Path | None = None, *, full: bool = False) -> Iter
     """Run the body; on an exception print it to standard error and exit with code 1.
 
     ``script`` is the user's file, if there is one. With ``full`` a traceback is printed for
-    Scurry's own errors too. ``SystemExit`` passes through; Ctrl-C ends the command with the exit
-    code that shells know.
+    Scurry's own errors too. ``SystemExit`` and what a command says about its arguments pass
+    through; Ctrl-C ends the command with the exit code that shells know.
     """
     try:
         yield
@@ -35,7 +35,8 @@ def readable_failures(script: Path | None = None, *, full: bool = False) -> Iter
         from scurry.datastream.unstarted import forget
 
         forget()
-
+        if isinstance(error, click.ClickException):
+            raise
         if isinstance(error, ScurryError) and not full:
             _print_panel(type(error).__name__, str(error), _location(error, script))
         else:

@@ -171,7 +171,10 @@ def _recovery(drop_state: bool, dropped: Sequence[str], savepoint: str | None) -
         # a semicolon behind each, so that a uid may have commas
         found[checkpoints.ALLOW_DROPPED.key] = "".join(f"{uid};" for uid in dropped)
     if savepoint is not None:
-        found[checkpoints.RECOVERY_PATH.key] = str(Path(savepoint).absolute())
+        from scurry.common.any_paths import is_url, path_of
+
+        place = savepoint if is_url(savepoint) else str(path_of(savepoint))
+        found[checkpoints.RECOVERY_PATH.key] = place
     return found
 
 

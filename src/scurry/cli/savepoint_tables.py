@@ -93,9 +93,8 @@ def collect_garbage(directory: AnyPath, keep: int | None, delete: bool) -> None:
     for each in found.surplus:
         assert each.manifest is not None
         taken = moment(each.manifest.taken)
-        click.echo(
-            f"{verb} {plain(str(each.path))}: taken {taken}, and there are {keep} later ones"
-        )
+        later = "is a later one" if keep == 1 else f"are {keep} later ones"
+        click.echo(f"{verb} {plain(str(each.path))}: taken {taken}, and there {later}")
     if not found.unfinished and not found.surplus:
         click.echo("There is nothing to remove.")
     elif delete:

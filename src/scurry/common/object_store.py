@@ -232,7 +232,7 @@ class ObjectStore:
             except Exception as failure:
                 found = _as_known(failure, self._secrets)
                 if not left or isinstance(found, _FINAL) or _is_final(found):
-                    raise found from None
+                    raise _at(f"{self.scheme}://{key}", found) from None
                 _log.debug("%s of %s is tried again: %s", kind, key, found)
             time.sleep(pause)
             pause *= 2
@@ -288,6 +288,16 @@ def _as_known(failure: Exception, secrets: frozenset[str]) -> OSError:
     if isinstance(failure, OSError) and text == str(failure):
         return failure
     return OSError(f"{type(failure).__name__}: {text}")
+
+
+def _at(place: str, failure: OSError) -> OSError:
+    """``failure`` with the place in its text, unless it is one that callers expect."""
+    if isinstance(failure, (FileNotFoundError, FileExistsError)) or place in str(failure):
+        return failure
+    kind = PermissionError if isinstance(failure, PermissionError) else OSError
+    made = kind(f"{place}: {failure}")
+    made.errno = failure.errno
+    return made
 
 
 def _is_final(failure: OSError) -> bool:

@@ -10,11 +10,13 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 
+import msgspec
+
 from scurry.common.advice import WAYS_OUT
 from scurry.common.any_paths import AnyPath
 from scurry.common.errors import StateError
 from scurry.state.codecs.schemas import TABLE as SCHEMAS
-from scurry.state.journal import Head, Journal, stored_keys, unpack_groups
+from scurry.state.journal import Group, Head, Journal, stored_keys, unpack_groups
 from scurry.state.runs.files import RunDirectory
 from scurry.state.runs.runs import RunTable
 
@@ -41,7 +43,7 @@ class StoredJournal:
         empty."""
         head, found = self.head, {name: Records() for name in wanted}
         for seq in range(head.first, head.next):
-            for name, keys, records in unpack_groups(self.read(seq)):
+            for name, keys, records in self._entry(seq):
                 if name in found and head.counts(seq, name):
                     _apply(found[name], stored_keys(keys), records)
         for name in found.keys() & head.runs.keys():
@@ -53,6 +55,16 @@ class StoredJournal:
         """What is written down about the states of the slot, see
         :mod:`scurry.state.codecs.schemas`."""
         return self.tables([SCHEMAS])[SCHEMAS]
+
+    def _entry(self, seq: int) -> list[Group]:
+        try:
+            return unpack_groups(self.read(seq))
+        except (OSError, ValueError, msgspec.MsgspecError) as failure:
+            raise StateError(
+                f"An entry of the log that belongs to {self.runs} cannot be read ({failure}): the "
+                "checkpoint or savepoint is damaged. `scurry savepoint verify` names the files of "
+                f"a savepoint that are. Put the files back. {WAYS_OUT}"
+            ) from failure
 
     def _large(self, name: str) -> Records:
         try:

@@ -6,6 +6,7 @@ writes a commit and some state. Savepoints of real jobs are in ``tests/spark``.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -17,6 +18,8 @@ import pytest
 from click.testing import CliRunner
 from tests.unit.checkpoint.test_takeover import Driver
 
+from scurry.checkpoint import savepoint_directory
+from scurry.checkpoint.at_rest import at_rest
 from scurry.checkpoint.directory import JobDirectory
 from scurry.checkpoint.restore import restore
 from scurry.checkpoint.savepoint_manifest import read_manifest
@@ -158,6 +161,43 @@ def test_what_is_no_savepoint_is_said_to_be_none(job: Driver, tmp_path: Path) ->
     assert job.directory.root.exists(), said
 
 
+def test_a_directory_that_is_not_there_is_not_one_without_garbage(tmp_path: Path) -> None:
+    for asked in ("gc", "list"):
+        code, said = command(asked, tmp_path / "nowhere")
+        assert code == 1
+        assert "nowhere is not a directory" in said.replace("\n", " ")
+
+
+def test_a_savepoint_without_all_of_its_files_is_not_read(job: Driver, tmp_path: Path) -> None:
+    path = taken(job, tmp_path / "sp" / "one")
+    (run,) = path.glob("runs/1-0/*.data")
+    run.unlink()
+    with pytest.raises(StateError, match=r"runs/1-0/000000000001-a\.data is missing"):
+        at_rest(str(path))
+    (path / "savepoint.json").unlink()
+    assert "savepoint.json, which is written last, is not there" in command("show", path)[1]
+
+
+def test_somebody_else_s_savepoint_does_not_hide_the_others(
+    job: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sp = tmp_path / "sp"
+    for name in ("mine", "theirs"):
+        taken(job, sp / name)
+    read = savepoint_directory.is_savepoint
+
+    def refused(path: Path) -> bool:
+        if path.name == "theirs":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return read(path)
+
+    monkeypatch.setattr(savepoint_directory, "is_savepoint", refused)
+    code, said = command("list", sp)
+    assert code == 0, said
+    assert "mine" in said
+    assert "cannot be read: Permission" in " ".join(said.split())
+
+
 def test_copies_lists_and_removal(job: Driver, tmp_path: Path) -> None:
     sp = tmp_path / "sp"
     for number, name in enumerate(("first", "second", "third")):
@@ -175,6 +215,7 @@ def test_copies_lists_and_removal(job: Driver, tmp_path: Path) -> None:
         os.utime(made, (time.time() - age,) * 2)
     dry = command("gc", sp, "--keep", "1")[1]
     assert "would remove" in dry
+    assert "and there is a later one" in dry
     assert len(list(sp.iterdir())) == 5
     command("gc", sp, "--keep", "1", "--delete")
     assert {path.name for path in sp.iterdir()} == {"third", f"{PARTIAL}alive"}

@@ -145,7 +145,9 @@ def test_a_plan_that_is_not_committed(tmp_path: Path) -> None:
 
 def test_what_is_no_checkpoint(tmp_path: Path) -> None:
     text = shown(str(tmp_path), code=1)
-    assert f"{tmp_path} is not a checkpoint: there is no manifest (job.json) in it." in text
+    assert (
+        f"{tmp_path} is neither a checkpoint nor a savepoint: there is no job.json in it." in text
+    )
     (tmp_path / "job.json").write_text("{}")
     assert "cannot be read" in shown(str(tmp_path), code=1)
 

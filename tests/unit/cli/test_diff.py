@@ -209,4 +209,6 @@ def test_a_program_that_starts_no_job(before: Path) -> None:
     empty.write_text("pass")
     result = CliRunner().invoke(main, ["diff", str(before), str(empty)])
     assert result.exit_code == 1
+    assert "Error: " in result.output
     assert "empty.py ends without having started a job." in result.output
+    assert "Traceback" not in result.output

@@ -74,6 +74,21 @@ def test_leave_to_drop_state_by_uid_is_a_configuration_value(tmp_path: Path) -> 
     assert ALLOW_DROPPED.read(Configuration.of(conf)) == ("a, b", "c")
 
 
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("s3://bucket/job/one", "s3://bucket/job/one"),
+        ("file:///there/one", "/there/one"),
+        ("/there/one", "/there/one"),
+        ("one", str(Path("one").absolute())),
+    ],
+)
+def test_a_savepoint_is_a_path_or_a_url(tmp_path: Path, given: str, meant: str) -> None:
+    before = ("--from-savepoint", given)
+    conf = shown(tmp_path, "json.loads(os.environ['SCURRY_CONF'])", before=before)
+    assert conf == {"execution.state-recovery.path": meant}
+
+
 def test_absent_options_set_no_variable(tmp_path: Path) -> None:
     names = "('SCURRY_MASTER', 'SCURRY_PARALLELISM', 'SCURRY_CONF')"
     assert shown(tmp_path, f"[n for n in {names} if n in os.environ]") == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from scurry.common import Configuration
 from scurry.common.errors import ConfigurationError
-from scurry.common.object_store import ObjectStore, StoreSettings, _as_known, _secrets_in
+from scurry.common.object_store import ObjectStore, StoreSettings, _as_known, _at, _secrets_in
 from scurry.datastream import StreamExecutionEnvironment
 from scurry.state.runs.packs import packed, unpacked
 from scurry.testing import ListSink
@@ -42,6 +43,17 @@ def test_secrets_within_options_are_taken_out_of_messages() -> None:
     failure = RuntimeError("s1 of eu-9 and s2")
     shown = str(_as_known(failure, _secrets_in(options)))
     assert shown == "RuntimeError: *** of eu-9 and ***"
+
+
+def test_a_failure_says_where() -> None:
+    """Apart from those that callers expect, and wait for."""
+    refused = _at("s3://bucket/job", PermissionError(errno.EACCES, "Access Denied"))
+    assert "s3://bucket/job: " in str(refused)
+    assert isinstance(refused, PermissionError)
+    assert refused.errno == errno.EACCES
+    assert str(_at("s3://b/x", OSError("no credentials"))) == "s3://b/x: no credentials"
+    for expected in (FileNotFoundError("x"), FileExistsError("x"), OSError("s3://b/x is gone")):
+        assert _at("s3://b/x", expected) is expected
 
 
 def test_libraries_of_stores_log_no_headers(

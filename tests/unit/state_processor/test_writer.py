@@ -212,6 +212,15 @@ def test_a_job_goes_on_with_what_was_bootstrapped(
     assert by_key(found) == by_key(wanted)
 
 
+def test_what_is_damaged_is_not_read_and_one_is_told_how_to_find_the_file(tmp_path: Path) -> None:
+    path = write([1, 2, 3], tmp_path / "savepoint")
+    share = Path(path, "state", "1", "0", "0")
+    content = share.read_bytes()
+    share.write_bytes(content[:17] + b"damaged" + content[24:])
+    with SavepointReader(path) as reader, pytest.raises(StateError, match="savepoint verify"):
+        reader.read("states", "total")
+
+
 def test_what_was_written_is_read(tmp_path: Path) -> None:
     numbers = list(range(40))
     path = write(numbers, tmp_path / "savepoint")
