@@ -58,7 +58,7 @@ REQUIREMENTS = (
     Requirement("pandas", "2.2", "3"),
     Requirement("pyarrow", "18"),
     Requirement("numpy", "1.26"),
-    Requirement("lmdb", "1.6"),
+    Requirement("lmdb", "1.7.5"),
 )
 
 
