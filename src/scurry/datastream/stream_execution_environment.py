@@ -72,7 +72,6 @@ class StreamExecutionEnvironment(JobSettings):
         self._steps: dict[Transformation, None] = {}
         self._in_tables: set[Transformation] = set()
         self._caches: list[StreamCache] = []
-        self._sized_by_statement = False
         self._on_progress: Callable[[Any], None] | None = None
         self._restart_strategy: RestartStrategyConfiguration = RestartStrategies.fall_back_restart()
 
@@ -347,20 +346,12 @@ class StreamExecutionEnvironment(JobSettings):
         self._sinks = list(steps)
         if parallelism is not None:
             self._config.set_parallelism(parallelism)
-            self._sized_by_statement = True
         try:
             yield
         finally:
-            self._sinks, self._sized_by_statement = others, False
+            self._sinks = others
             if parallelism is not None:
                 self._config.set_parallelism(degree)
-
-    def _settled(self) -> bool:
-        """Whether steps were made under another parallelism than the present one. A statement of
-        a table sets the parallelism of all of its job."""
-        present = (None, self._config.get_parallelism())
-        made = any(step.built_with not in present for step in self._reached())
-        return made and not self._sized_by_statement
 
     def _told(self) -> Callable[[Any], None] | None:
         """Whoever wants to know how far a job is."""
@@ -401,7 +392,7 @@ class StreamExecutionEnvironment(JobSettings):
         self._check_slot_sharing_groups()
         name = self._name_of(job_name)
         ends = [*self._sinks, *more_sinks]
-        graph = Graph.of(name, freeze(ends, self._cached_steps(), self._settled()))
+        graph = Graph.of(name, freeze(ends, self._cached_steps()))
         return compile_job(graph, self._settings())
 
     def _name_of(self, job_name: str | None) -> str:

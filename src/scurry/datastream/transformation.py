@@ -20,7 +20,7 @@ from scurry.common.options.execution import GREATEST_PARALLELISM
 from scurry.common.type_information import TypeInformation
 from scurry.datastream.slot_sharing_group import SlotSharingGroup
 from scurry.functions.dead_letters import POLICIES
-from scurry.plan.nodes import Node, Operator, SideOutput
+from scurry.plan.nodes import Node, SideOutput
 
 _PACKAGE = str(Path(scurry.__file__).parent)
 #: What Flink makes of a uid.
@@ -59,7 +59,7 @@ class Transformation:
         self.uid: str | None = None
         self.named = False
         self.parallelism: int | None = None
-        #: the parallelism of the environment when the step was made, if it had one
+        #: the parallelism of the environment when the step was made, which Flink's plan shows
         self.built_with: int | None = None
         #: how many instances the step has if nobody says it
         self.usual: int | None = None
@@ -161,13 +161,10 @@ class Transformation:
 
 
 def freeze(
-    ends: Iterable[Transformation],
-    instead: Mapping[Transformation, Transformation] | None = None,
-    settled: bool = False,
+    ends: Iterable[Transformation], instead: Mapping[Transformation, Transformation] | None = None
 ) -> list[Node]:
     """Plan nodes for ``ends`` and everything before them; a shared step becomes a shared node.
-    Where a step's own output is read, the step that ``instead`` has for it takes its place.
-    ``settled`` steps keep the parallelism that the environment had when they were made."""
+    Where a step's own output is read, the step that ``instead`` has for it takes its place."""
     made: dict[Transformation, Node] = {}
     ends = list(ends)
     pending = ends[::-1]
@@ -184,7 +181,7 @@ def freeze(
                 name=step.name,
                 inputs=tuple(made[source] for source in inputs),
                 uid=step.uid,
-                parallelism=_parallelism_of(step, settled),
+                parallelism=step.parallelism or step.usual,
                 max_parallelism=step.max_parallelism,
                 location=step.location,
                 type_info=step.type_info,
@@ -196,14 +193,6 @@ def freeze(
                 **step.fields,
             )
     return [made[end] for end in ends]
-
-
-def _parallelism_of(step: Transformation, settled: bool) -> int | None:
-    """How many instances a step has; None leaves it to the environment."""
-    wanted = step.parallelism or step.usual
-    if wanted is None and settled and not step.single and issubclass(step.kind, Operator):
-        return step.built_with
-    return wanted
 
 
 def inputs_of(

@@ -35,14 +35,6 @@ def test_numbers_begin_at_one_and_are_those_of_predecessors(
     assert "predecessors" not in source
 
 
-def test_what_is_run_has_the_parallelism_of_its_making(env: StreamExecutionEnvironment) -> None:
-    earlier = env.from_collection([1]).map(lambda v: v)
-    env.set_parallelism(3)
-    earlier.map(lambda v: v).print()
-    run = json.loads(env.describe_plan())["nodes"]
-    assert [node["parallelism"] for node in run if node["type"] == "Map"] == [2, 3]
-
-
 def test_a_keyed_stream_has_no_name_and_no_cache(env: StreamExecutionEnvironment) -> None:
     keyed = env.from_collection([1]).key_by(lambda v: v)
     for method in (keyed.get_name, keyed.cache):
