@@ -127,6 +127,13 @@ def or_zero(value: InputRef, call: algebra.Aggregation) -> Expression:
     return resolve("COALESCE", (nullable, Literal(0, call.type.not_null())))
 
 
+def _expand(node: algebra.Expand, domain: Domain) -> Node:
+    """The number of the grouping set comes behind the domain's columns; it is put before."""
+    below, start, width = push_domain(node.input, domain), node.input.width, len(domain.indexes)
+    order = [*range(start), start + width, *range(start, start + width)]
+    return _chosen(replace(node, input=below), order, node, domain)
+
+
 def _chosen(made: Node, order: list[int], node: Node, domain: Domain) -> Node:
     refs = tuple(InputRef(at, made.type_of(at)) for at in order)
     names = (*(column.name for column in node.columns), *_names(domain))
@@ -212,6 +219,7 @@ _HANDLERS: dict[type[Node], Callable[[Any, Domain], Node]] = {
     algebra.Filter: _filter,
     algebra.Project: _project,
     algebra.Aggregate: _aggregate,
+    algebra.Expand: _expand,
     algebra.Sort: _sort,
     algebra.Over: _over,
     algebra.Correlate: _handed_on,

@@ -126,6 +126,11 @@ def tables() -> Tables:
         ),
         ("SELECT a FROM l JOIN r USING (k) WHERE EXISTS (SELECT 1 FROM s WHERE c = k + 5)",
          [("y",), ("y",), ("z",), ("z",)]),
+        (
+            "SELECT a, q.c, q.n FROM l, LATERAL (SELECT c, COUNT(*) AS n FROM s WHERE s.k = l.k "
+            "GROUP BY ROLLUP (c)) AS q WHERE a <> 'z'",
+            [("x", 5, 1), ("x", None, 1), ("y", 7, 1), ("y", 9, 1), ("y", None, 2)],
+        ),
         ("SELECT k FROM l INTERSECT SELECT k FROM r", [(2,), (None,)]),
         ("SELECT k FROM l EXCEPT SELECT k FROM r", [(1,)]),
         ("SELECT k FROM l INTERSECT ALL SELECT k FROM r", [(2,), (2,), (None,)]),
