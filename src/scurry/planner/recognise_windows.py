@@ -37,7 +37,7 @@ def _window(node: Aggregate, keys: tuple[int, ...], windows: WindowColumns) -> N
     assert windows.end is not None
     columns = node.input.columns
     bounds = [columns[windows.start], columns[windows.end]]
-    time = [columns[windows.time]] if windows.time in node.groups and windows.time else []
+    time = [columns[at] for at in node.groups if at == windows.time]
     return WindowAggregate(
         node.input, keys, node.calls, windows.start, windows.end, (*bounds, *time),
         windows.event_time, span=node.span,

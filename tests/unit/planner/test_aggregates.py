@@ -124,6 +124,8 @@ WINDOWS = [
         "INTERVAL '10' SECOND)) GROUP BY k, window_start, window_end",
         "SELECT k, window_start, window_end, SUM(v) FROM TUMBLE(SIZE => INTERVAL '10' SECOND, "
         "DATA => TABLE e, TIMECOL => DESCRIPTOR(ts)) GROUP BY window_end, window_start, k",
+        "SELECT k, window_start, window_end, SUM(v) FROM TABLE(TUMBLE(TABLE e, DESCRIPTOR(ts), "
+        "INTERVAL '10' SECOND)) GROUP BY window_time, window_end, window_start, k",
         "SELECT k, TUMBLE_START(ts, INTERVAL '10' SECOND), TUMBLE_END(ts, INTERVAL '10' SECOND), "
         "SUM(v) FROM e GROUP BY TUMBLE(ts, INTERVAL '10' SECOND), k",
         "SELECT x.k, x.s, x.e, x.total FROM (SELECT k, window_start AS s, window_end AS e, "

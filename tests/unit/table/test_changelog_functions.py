@@ -93,6 +93,7 @@ def test_a_code_that_stands_for_nothing(env: TableEnvironment, code: str | None)
         ),
         ("TO_CHANGELOG(input => TABLE counts, op_mapping => 'I')", "is a map of constant texts"),
         ("TO_CHANGELOG(input => TABLE counts, op_mapping => MAP['DELETE', 1])", "constant texts"),
+        ("TO_CHANGELOG(input => TABLE counts, op_mapping => MAP['DELETE'])", "constant texts"),
         ("FROM_CHANGELOG(TABLE counts, DESCRIPTOR(s))", "a table that is updated is not supported"),
         ("FROM_CHANGELOG(TABLE changes, DESCRIPTOR(o))", "There is no column o"),
         ("FROM_CHANGELOG(TABLE changes, DESCRIPTOR(id))", "needs codes that are texts, and id is"),

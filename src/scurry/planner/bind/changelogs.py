@@ -67,7 +67,7 @@ def _pairs(given: ast.Expression | None, name: str) -> list[tuple[_Text, _Text]]
     """The entries of ``op_mapping``, where keys that name several are one entry each."""
     if given is None:
         return None
-    if not isinstance(given, ast.MapConstructor):
+    if not isinstance(given, ast.MapConstructor) or len(given.items) % 2:
         raise _no_mapping(name, given)
     items = [(_text(one, name), one) for one in given.items]
     return [
