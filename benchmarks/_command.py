@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from benchmarks import _data, _results
+from benchmarks._ending import end_in_order
 from benchmarks._harness import Contender, ContenderFailed
 from benchmarks._results import Result
 
@@ -23,6 +24,7 @@ def run_all(
 ) -> None:
     """Measure ``contenders``, or those of ``only``; ends the process with 1 if one failed.
     ``module`` is what to run to get the same again, if it is not called like the results."""
+    end_in_order()
     results: list[Result] = []
     absent: dict[str, str] = {}
     failed = False

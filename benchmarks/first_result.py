@@ -19,6 +19,7 @@ import click
 from rich.console import Console
 
 from benchmarks import _results
+from benchmarks._ending import end_in_order
 from benchmarks._memory import JVM, WORKERS, MemoryWatch
 from benchmarks._results import ROOT, Result
 from benchmarks.contenders._first import EVENTS, FIRST, KEYS
@@ -110,6 +111,7 @@ def _result(contender: Contender, seconds: list[float], watch: MemoryWatch) -> R
 @click.option("--only", multiple=True, help="run just this one; may be given again")
 def main(rounds: int, only: tuple[str, ...]) -> None:
     """Measure, print and save."""
+    end_in_order()
     wanted = [contender for contender in CONTENDERS if not only or contender.name in only]
     present = [contender for contender in wanted if contender.interpreter]
     absent = {

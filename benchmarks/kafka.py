@@ -31,6 +31,7 @@ from confluent_kafka.admin import NewTopic, OffsetSpec
 from rich.console import Console
 
 from benchmarks import _results
+from benchmarks._ending import end_in_order
 from benchmarks._harness import ContenderFailed
 from benchmarks._memory import JVM, WORKERS, MemoryWatch
 from benchmarks._results import OUT, ROOT, Result
@@ -203,6 +204,7 @@ class Bench:
                 "isolation.level": "read_committed",
                 "enable.auto.commit": False,
                 "fetch.wait.max.ms": 10,
+                "socket.nagle.disable": True,
             }
         )
         consumer.assign([TopicPartition(topic, at, 0) for at in range(_PARTITIONS)])
@@ -317,7 +319,9 @@ class Bench:
         return sorted(found)
 
     def _feed(self, topic: str, rate: int, stop: threading.Event) -> None:
-        producer = Producer({"bootstrap.servers": self.servers, "linger.ms": 1})
+        # what the generator and the consumer of the output wait for is not the contender's time
+        quick = {"linger.ms": 1, "socket.nagle.disable": True}
+        producer = Producer({"bootstrap.servers": self.servers, **quick})
         began, sent = time.monotonic(), 0
         while not stop.wait(0.01):
             due = int((time.monotonic() - began) * rate)
@@ -340,6 +344,7 @@ def main(
     events: int, per_batch: int, rate: int, warm_up: float, seconds: float, only: tuple[str, ...]
 ) -> None:
     """Measure the contenders one after the other."""
+    end_in_order()
     console = Console(stderr=True, highlight=False)
     absent: dict[str, str] = {}
     results: list[Result] = []

@@ -27,6 +27,7 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks import _results
+from benchmarks._ending import end_in_order
 from benchmarks._harness import ContenderFailed
 from benchmarks._memory import JVM, WORKERS, MemoryWatch
 from benchmarks._results import OUT, ROOT, Result
@@ -211,6 +212,7 @@ def main(
     rate: float, keys: int, shape: str, seconds: float, warm: float, only: tuple[str, ...]
 ) -> None:
     """Measure the contenders, one after the other."""
+    end_in_order()
     console = Console(stderr=True, highlight=False)
     command = f"python -m benchmarks.{NAME} --rate {rate:g} --keys {keys} --shape {shape}"
     results: list[Result] = []

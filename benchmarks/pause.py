@@ -21,6 +21,7 @@ import numpy as np
 import psutil
 
 from benchmarks import _results
+from benchmarks._ending import end_in_order
 from benchmarks._results import Result
 from scurry.checkpoint.file_journal import FileJournal
 from scurry.engine.live.copies import SlotCopy
@@ -200,6 +201,7 @@ def _result(kind: str, keys: int, rounds: int) -> Result:
 @click.option("--only", multiple=True, type=click.Choice(list(KINDS)))
 def main(keys: int, rounds: int, only: tuple[str, ...]) -> None:
     """Measure all kinds of state, print the table and save it."""
+    end_in_order()
     command = f"python -m benchmarks.{NAME} --keys {keys} --rounds {rounds}"
     results = [
         _results.stamp(_result(kind, keys, rounds), command)
