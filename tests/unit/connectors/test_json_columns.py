@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scurry.common import Row, Types
+from scurry.common.errors import TypeMismatchError
 from scurry.connectors.formats.json import JsonRowDeserializationSchema, JsonRowSerializationSchema
+from scurry.connectors.formats.json_columns import FEW
 from scurry.runtime.columns import ElementCodec
 
 ROWS = Types.ROW_NAMED(
@@ -19,6 +21,8 @@ ROWS = Types.ROW_NAMED(
 )
 READER = JsonRowDeserializationSchema.builder().type_info(ROWS).build()
 WRITER = JsonRowSerializationSchema.builder().with_type_info(ROWS).build()
+
+MANY = [b'{"n":1}'] * FEW
 
 longs = st.integers(-(1 << 63), (1 << 63) - 1)
 shorts = st.integers(-(1 << 15), (1 << 15) - 1)
@@ -51,6 +55,8 @@ def test_columns_hold_what_rows_hold(
     messages = [json.dumps(one, indent=indent, ensure_ascii=escaped).encode() for one in held]
     found = by_columns(messages)
     assert found is not None
+    # many messages are read by another reader than few
+    assert by_columns(MANY + messages) == [*READER.deserialize_batch(MANY), *found]
     expected = [Row(*(one.get(name) for name in ROWS.field_names())) for one in held]
     assert [list(row) for row in found] == [list(row) for row in expected]
     assert found == READER.deserialize_batch(messages)
@@ -81,12 +87,18 @@ def test_columns_hold_what_rows_hold(
 def test_what_does_not_fit_exactly_is_left_to_rows(odd: bytes) -> None:
     plain = b'{"n":1}'
     for messages in ([odd], [plain, odd], [odd, plain], [plain, odd, plain]):
-        assert by_columns(messages) is None
+        assert by_columns([*messages, *MANY]) is None
+        try:
+            expected = READER.deserialize_batch(messages)
+        except (TypeMismatchError, UnicodeError):
+            expected = None
+        assert by_columns(messages) in (None, expected)
 
 
 def test_two_messages_with_one_object_between_them() -> None:
-    assert by_columns([b'{"n":1}\n{"n":2}', b'{"n":', b"3}"]) is None
-    assert by_columns([b'{"n":1}{"n":2}', b'{"n":', b"3}"]) is None
+    for more in ([], MANY):
+        assert by_columns([b'{"n":1}\n{"n":2}', b'{"n":', b"3}", *more]) is None
+        assert by_columns([b'{"n":1}{"n":2}', b'{"n":', b"3}", *more]) is None
 
 
 def test_types_that_arrow_reads_otherwise_have_no_columns() -> None:
@@ -122,8 +134,6 @@ def test_names_of_fields_may_have_any_sign() -> None:
 
 
 def test_rows_of_another_form_are_named() -> None:
-    from scurry.common.errors import TypeMismatchError
-
     for wrong in (Row(1), Row(1, 2, "a", True, 0.5, 6)):
         with pytest.raises(TypeMismatchError, match="expected a row with the fields"):
             WRITER.serialize_batch([wrong])

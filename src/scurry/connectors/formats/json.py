@@ -37,7 +37,7 @@ from scurry.connectors.formats.conversions import (
     row_converter,
     temporal,
 )
-from scurry.connectors.formats.json_columns import object_type, read_objects
+from scurry.connectors.formats.json_columns import FEW, object_type, read_objects
 
 __all__ = ["JsonRowDeserializationSchema", "JsonRowSerializationSchema"]
 
@@ -84,7 +84,21 @@ class JsonRowDeserializationSchema(DeserializationSchema):
         return self._columns
 
     def deserialize_columns(self, messages: list[bytes]) -> pa.RecordBatch | None:
-        return None if self._columns is None else read_objects(messages, self._columns)
+        if self._columns is None:
+            return None
+        if len(messages) <= FEW and len(self._columns):
+            return self._few_columns(messages, self._columns)
+        return read_objects(messages, self._columns)
+
+    def _few_columns(self, messages: list[bytes], schema: pa.Schema) -> pa.RecordBatch | None:
+        try:
+            fields = zip(*map(astuple, map(self._decoder.decode, messages)), strict=True)
+            columns = [
+                pa.array(values, kind) for values, kind in zip(fields, schema.types, strict=True)
+            ]
+        except (msgspec.MsgspecError, UnicodeError, pa.ArrowException):
+            return None
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
 
     def __getstate__(self) -> tuple[Any, ...]:
         return self._type, self._need_all, self._ignore

@@ -15,6 +15,9 @@ import msgspec
 import pyarrow as pa
 import pyarrow.json as pj
 
+#: So many messages are read faster one by one: Arrow's reader takes 0.1 ms however few there are,
+#: and hands the work to another thread, which on a busy machine has to wait for its turn.
+FEW = 500
 #: What a block of Arrow's reader holds at least, so that no object is longer than one; and at most.
 _LEAST_BLOCK, _MOST_BLOCK = 1 << 20, 1 << 30
 

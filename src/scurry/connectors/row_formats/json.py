@@ -22,7 +22,7 @@ from scurry.common.data_types import (
     IntegralType,
     RowType,
 )
-from scurry.connectors.formats.json_columns import read_objects
+from scurry.connectors.formats.json_columns import FEW, read_objects
 from scurry.connectors.row_formats.contract import (
     DecodedRows,
     DecodingFormat,
@@ -54,7 +54,7 @@ class JsonDecoding(DecodingFormat):
         self._straight = simple and not fail_on_missing_field and len(row_type) > 0
 
     def decode(self, messages: Sequence[bytes]) -> DecodedRows:
-        if self._straight:
+        if self._straight and len(messages) > FEW:
             columns = read_objects(messages, self.row_type.arrow_schema())
             if columns is not None:
                 return DecodedRows(columns)
