@@ -166,3 +166,29 @@ def test_a_promise_is_kept_until_the_next_one(kept: Kept) -> None:
     kept.ledger.write_pledge(Pledge(1, {"other": [b"raw"]}))
     assert kept.ledger.pledge_of(0) == {}
     assert kept.ledger.pledge_of(1) == {"other": [b"raw"]}
+
+
+def test_an_epoch_that_is_only_begun_does_not_count(kept: Kept) -> None:
+    run(kept, 0)
+    kept.ledger.write_plan(1, plan(1, 1), epoch(1, 1))
+    kept.ledger.draft_epoch(epoch(1, 1))
+    found = kept.ledger.last_epoch()
+    assert found is not None
+    assert found.batch == 0
+    # another one is written in the end, twice
+    for position in (2, 3):
+        kept.ledger.write_epoch(epoch(1, position))
+        kept.ledger.draft_epoch(epoch(2, 9))
+    kept.commit(1)
+    found = kept.ledger.last_epoch()
+    assert found is not None
+    assert (found.batch, found.positions) == (1, {"numbers": 3})
+
+
+def test_an_epoch_that_was_begun_is_written(kept: Kept) -> None:
+    kept.ledger.draft_epoch(epoch(0, 4))
+    kept.ledger.write_epoch(epoch(0, 4))
+    kept.commit(0)
+    found = kept.ledger.last_epoch()
+    assert found is not None
+    assert found.positions == {"numbers": 4}

@@ -45,6 +45,7 @@ from scurry.checkpoint.takeover import take_over, take_over_pledges
 from scurry.common.advice import WAYS_OUT
 from scurry.common.any_paths import (
     AnyPath,
+    Draft,
     ObjectPath,
     here,
     names_in,
@@ -77,6 +78,8 @@ class JobDirectory:
         self.store = store
         #: whether files are synced to disk before a commit counts
         self.synced = False
+        #: an epoch that is on its way to the disk
+        self._draft: Draft | None = None
         #: the epoch of the lease under which this process writes, 0 without one
         self._driver = 0
         #: the driver whose files are taken over, and its last plan when they were
@@ -401,6 +404,16 @@ class JobDirectory:
             return None
         return after + 1, _read_epoch(last)
 
+    def draft_epoch(self, epoch: Epoch) -> None:
+        """The epoch goes to the disk already, beside what is written before it. An object store
+        has no place for a file that does not count yet."""
+        path = self.home.epoch(epoch.batch)
+        if self._draft is not None:
+            # of an attempt that has failed before it could write its epoch
+            self._draft.settle()
+        if isinstance(path, Path):
+            self._draft = Draft(path, msgspec.json.encode(epoch))
+
     def write_epoch(self, epoch: Epoch) -> None:
         """Remember where the job stands after a micro-batch; those before are committed."""
         self.write_epoch_of(self.generation, epoch)
@@ -436,7 +449,12 @@ class JobDirectory:
 
     def write_epoch_of(self, generation: Generation, epoch: Epoch) -> None:
         """Write an epoch down for a generation that may not be in force yet."""
-        write_whole(self.home_of(generation).epoch(epoch.batch), msgspec.json.encode(epoch))
+        path, content = self.home_of(generation).epoch(epoch.batch), msgspec.json.encode(epoch)
+        draft, self._draft = self._draft, None
+        if draft is not None and draft.holds(path, content):
+            draft.publish()
+        else:
+            write_whole(path, content)
 
     def committed(self, batch: int) -> bool:
         """Whether Spark has committed micro-batch ``batch``."""

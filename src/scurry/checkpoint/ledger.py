@@ -38,6 +38,10 @@ class Ledger(Protocol):
     def last_epoch(self) -> Epoch | None:
         """The epoch of the last micro-batch that was committed, None for a new job."""
 
+    def draft_epoch(self, epoch: Epoch) -> None:
+        """This epoch is going to be written, after other things: work on it may begin, but nothing
+        of it counts yet."""
+
     def write_epoch(self, epoch: Epoch) -> None:
         """Remember where the job stands after a micro-batch; those before are committed."""
 

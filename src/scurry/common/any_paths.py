@@ -12,6 +12,7 @@ import fnmatch
 import hashlib
 import os
 import shutil
+import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -216,11 +217,50 @@ def write_whole(path: AnyPath, content: bytes) -> None:
         path.write_bytes(content)
         return
     draft = path.with_name(f"{path.name}{_DRAFT}")
-    with draft.open("wb") as file:
+    _write_through(draft, content)
+    draft.replace(path)
+
+
+def _write_through(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-    draft.replace(path)
+
+
+class Draft:
+    """Content on its way to the disk while something else is done; it becomes that of ``path``,
+    whole or not at all, when it is published."""
+
+    def __init__(self, path: Path, content: bytes) -> None:
+        self.path = path
+        self._content = content
+        self._draft = path.with_name(f"{path.name}{_DRAFT}")
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._write, name="scurry-draft", daemon=True)
+        self._thread.start()
+
+    def _write(self) -> None:
+        try:
+            _write_through(self._draft, self._content)
+        except BaseException as failure:
+            self._failure = failure
+
+    def settle(self) -> None:
+        """Wait until nothing more is written, so that somebody else may write there."""
+        self._thread.join()
+
+    def holds(self, path: AnyPath, content: bytes) -> bool:
+        """Whether it is ``content`` for ``path``; nothing more is written when this returns."""
+        self.settle()
+        return self.path == path and self._content == content
+
+    def publish(self) -> None:
+        """Have the file there; raises what has prevented it from being written."""
+        self.settle()
+        if self._failure is not None:
+            raise self._failure
+        self._draft.replace(self.path)
 
 
 def create_whole(path: AnyPath, content: bytes) -> bool:
@@ -228,10 +268,7 @@ def create_whole(path: AnyPath, content: bytes) -> bool:
     if isinstance(path, ObjectPath):
         return path.store.create(path.key, content)
     draft = path.with_name(f"{path.name}.{uuid.uuid4().hex[:12]}{_DRAFT}")
-    with draft.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+    _write_through(draft, content)
     try:
         # unlike a rename, a link does not replace what is there
         os.link(draft, path)

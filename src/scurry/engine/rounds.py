@@ -178,6 +178,8 @@ class RoundProtocol(CommitProtocol):
             self._views.offer(batch, epoch.now, ending.feeds, told)
         self._lease.check()
         if prepared:
+            # two files, one after the other, of which the disk makes one piece of work
+            self._ledger.draft_epoch(epoch)
             self._ledger.write_promises(batch, prepared)
         fault_point("before-epoch")
         self._ledger.sync()

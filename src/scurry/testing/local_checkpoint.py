@@ -46,6 +46,9 @@ class MemoryCheckpoint:
     def last_epoch(self) -> Epoch | None:
         return None if self._last < 0 else decode_epoch(self._epochs[self._last])
 
+    def draft_epoch(self, epoch: Epoch) -> None:
+        pass
+
     def write_epoch(self, epoch: Epoch) -> None:
         self._epochs[epoch.batch] = msgspec.json.encode(epoch)
         if self.commits_with_epoch:
