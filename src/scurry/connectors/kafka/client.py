@@ -44,6 +44,9 @@ _JAVA_ONLY = frozenset(
         "exclude.internal.topics",
     }
 )
+#: Defaults of every client. A request for one partition does not wait until the broker has answered
+#: that for another.
+_ALWAYS = {"socket.nagle.disable": "true"}
 _RENAMED = {"fetch.max.wait.ms": "fetch.wait.max.ms"}
 _JAAS = re.compile(r"""\b(username|password)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 
@@ -62,7 +65,7 @@ class ClientSettings:
     def with_defaults(self, **defaults: Any) -> dict[str, Any]:
         """All settings, with ``defaults`` (``_`` for ``.``) for what the user left open."""
         named = {key.replace("_", "."): value for key, value in defaults.items()}
-        return {"log_level": 2, **named, **self._values}
+        return {"log_level": 2, **_ALWAYS, **named, **self._values}
 
     def get(self, key: str, default: str) -> str:
         """One setting."""

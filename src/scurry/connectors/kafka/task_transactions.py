@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import logging
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,7 +118,11 @@ class TransactionWriter(KafkaWriter):
             return None
         transaction.sender.finish()
         fault_point("kafka-written")
-        state = self._coordinators.describe([transaction.name]).get(transaction.name)
+        # where epochs overlap, those before this one are decided by now: no other request is needed
+        undecided = (each.name for each in self._undecided)
+        states = self._coordinators.describe([transaction.name, *undecided])
+        self._settle(states)
+        state = states.get(transaction.name)
         if state is None or state.name != ONGOING:
             raise JobError(
                 f"Kafka at {self._settings.servers} has ended the transaction "
@@ -148,7 +153,16 @@ class TransactionWriter(KafkaWriter):
 
     def _free(self) -> _Transaction | None:
         """One of the producers whose transactions were committed, if there is one."""
-        states = self._coordinators.describe(each.name for each in self._undecided)
+        if not self._spare:
+            self._settle(self._coordinators.describe(each.name for each in self._undecided))
+        while self._spare:
+            found = self._spare.pop()
+            if _made_free(found.sender.producer):
+                return found
+        return None
+
+    def _settle(self, states: Mapping[str, State]) -> None:
+        """Set those of the undecided transactions apart that are committed."""
         waiting = []
         for each in self._undecided:
             before, now = each.prepared, states.get(each.name)
@@ -160,11 +174,6 @@ class TransactionWriter(KafkaWriter):
         # the driver commits in order, so what was handed to it before one that is committed, or
         # long ago, is not going to be
         self._undecided = waiting[-_MOST_UNDECIDED:]
-        while self._spare:
-            found = self._spare.pop()
-            if _made_free(found.sender.producer):
-                return found
-        return None
 
     def _new(self, timeout: int) -> _Transaction:
         """A new producer."""
