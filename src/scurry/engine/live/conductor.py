@@ -51,8 +51,10 @@ from scurry.runtime.ingress import TaskPlan
 from scurry.runtime.report import Tick
 from scurry.runtime.specs import JobSpec
 
-#: How often sources that have nothing are asked for news.
-_IDLE_SECONDS = 0.005
+#: How often sources that have nothing are asked for news; the first is for those that have had some
+#: within the third. To ask costs a part of what a round does.
+_SOON_SECONDS, _IDLE_SECONDS = 0.002, 0.005
+_LATELY_SECONDS = 1.0
 #: How long the loop waits at most.
 _WAIT_SECONDS = 0.05
 
@@ -239,11 +241,18 @@ class Conductor:
         planner.max_records = self._flow.limit
         tasks = self._protocol.plan_round(force=mark)
         if tasks is None:
-            self._next_look = now + max(self._settings.linger, _IDLE_SECONDS)
+            self._next_look = now + self._until_next_look(now)
             return
+        self._last_round = now
         self._next_look = now + self._settings.linger
         self._held = tasks, mark or self._protocol.ending
         self._send_held()
+
+    def _until_next_look(self, now: float) -> float:
+        """When to ask sources again that have nothing now."""
+        if self._settings.linger <= _IDLE_SECONDS and now - self._last_round < _LATELY_SECONDS:
+            return _SOON_SECONDS
+        return max(self._settings.linger, _IDLE_SECONDS)
 
     def _is_ending_with_savepoint(self) -> bool:
         """Whether the checkpoint under way is to be the last: a job that ends with a savepoint must
