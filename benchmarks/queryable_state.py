@@ -1,9 +1,8 @@
 """What queryable state costs a job, and how fast queries are answered while the job runs.
 
 A keyed count is run in turns with and without its state being queryable, so that the machine's
-moods hit both alike; the cost is the ratio of the rates. Processor time, of the driver and of all
-processes that it has started, depends less on what else runs. Then the job runs once more, and a
-process of its own asks for random keys over HTTP as fast as answers come, on some connections.
+moods hit both alike; the cost is the ratio of the rates. Then the job runs once more, and a process
+of its own asks for random keys over HTTP as fast as answers come, on some connections.
 """
 
 from __future__ import annotations
@@ -53,8 +52,7 @@ class Run:
 
     def __init__(self, events: int, keys: int, batch: int, slots: int, queryable: bool) -> None:
         shutil.rmtree(_WORK, ignore_errors=True)
-        #: events read, the time, and the processor time used by then
-        self.marks: list[tuple[int, float, float]] = []
+        self.marks: list[tuple[int, float]] = []
         settings = {
             "spark.master": f"local[{slots}]",
             "scurry.batch.max-records": str(batch),
@@ -74,19 +72,13 @@ class Run:
 
     def _mark(self, read: int) -> None:
         if not self.marks or read > self.marks[-1][0]:
-            self.marks.append((read, time.perf_counter(), _processor_seconds()))
+            self.marks.append((read, time.perf_counter()))
 
-    def measured(self) -> tuple[float, float]:
-        """Events a second, and processor time for a million of them, once the job has ended."""
+    def rate(self) -> float:
+        """Events a second, once the job has ended."""
         self.job.get_job_execution_result().result()
-        (first, began, before), (last, ended, after) = self.marks[0], self.marks[-1]
-        return (last - first) / (ended - began), (after - before) / (last - first) * 1e6
-
-
-def _processor_seconds() -> float:
-    """What this process and those below it have used."""
-    own = psutil.Process()
-    return sum(sum(each.cpu_times()[:2]) for each in (own, *own.children(recursive=True)))
+        (first, began), (last, ended) = self.marks[0], self.marks[-1]
+        return (last - first) / (ended - began)
 
 
 def ask(address: str, keys: int, connections: int, seconds: float) -> dict[str, float]:
@@ -152,23 +144,15 @@ def main(
 ) -> None:
     """Measure the cost, then the answers."""
     rates: dict[bool, list[float]] = {False: [], True: []}
-    spent: dict[bool, list[float]] = {False: [], True: []}
     for turn in range(turns):
         for queryable in (False, True) if turn % 2 == 0 else (True, False):
-            rate, seconds_each = Run(events, keys, batch, slots, queryable).measured()
-            rates[queryable].append(rate)
-            spent[queryable].append(seconds_each)
+            rates[queryable].append(Run(events, keys, batch, slots, queryable).rate())
     print(f"\nA keyed count, {keys:,} keys, {slots} slots, {batch:,} events a batch, {machine()}")
     plain, fed = (statistics.median(rates[queryable]) for queryable in (False, True))
     shown = {q: ", ".join(f"{rate:,.0f}" for rate in found) for q, found in rates.items()}
     print(f"  without queries  {plain:>12,.0f} events/s   ({shown[False]})")
     print(f"  queryable        {fed:>12,.0f} events/s   ({shown[True]})")
     print(f"  it costs {100 * (1 - fed / plain):.1f} % of the rate")
-    print("  processor time of a million events:", end=" ")
-    print(f"{statistics.median(spent[False]):.2f} s without,", end=" ")
-    print(f"{statistics.median(spent[True]):.2f} s queryable")
-    print(f"  ({', '.join(f'{each:.2f}' for each in spent[False])};", end=" ")
-    print(f"{', '.join(f'{each:.2f}' for each in spent[True])})")
     run = Run(events * 10, keys, batch, slots, queryable=True)
     while len(run.marks) < 2:
         time.sleep(0.1)
@@ -178,7 +162,7 @@ def main(
     before, marks = sum(server.cpu_times()[:2]), len(run.marks)
     told = _asking(status.queries, keys, connections, seconds)
     busy = sum(server.cpu_times()[:2]) - before
-    (first, began, _), (last, ended, _) = run.marks[marks - 1], run.marks[-1]
+    (first, began), (last, ended) = run.marks[marks - 1], run.marks[-1]
     print(f"\nGets of random keys, {connections} connections, while the job runs")
     print(f"  {told['gets_per_s']:,.0f} gets/s, p50 {told['p50_ms']:.2f} ms, p99", end=" ")
     print(f"{told['p99_ms']:.2f} ms, {told['failed']} failed")
