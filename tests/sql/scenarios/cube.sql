@@ -1,0 +1,77 @@
+-- Sums for every set of two columns, and which set a row is of.
+-- file orders.json
+-- {"id": 1, "usr": "ann", "price": 10.5, "ts": "2024-01-01 10:00:01"}
+-- {"id": 2, "usr": "bob", "price": 3.0, "ts": "2024-01-01 10:00:03"}
+-- {"id": 3, "usr": "ann", "price": 7.25, "ts": "2024-01-01 10:00:02"}
+-- {"id": 4, "usr": null, "price": 1.0, "ts": "2024-01-01 10:00:11"}
+-- {"id": 5, "usr": "bob", "price": null, "ts": "2024-01-01 10:00:12"}
+-- {"id": 6, "usr": "cid", "price": 10.5, "ts": "2024-01-01 10:00:25"}
+-- {"id": 7, "usr": "ann", "price": 2.0, "ts": "2024-01-01 10:00:24"}
+-- {"id": 8, "usr": "bob", "price": 9.0, "ts": "2024-01-01 10:00:41"}
+CREATE TABLE orders (id INT, usr STRING, price DOUBLE, ts TIMESTAMP(3),
+  WATERMARK FOR ts AS ts - INTERVAL '5' SECOND)
+WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '$DIR/orders.json');
+SELECT usr, id > 4 AS late, SUM(price) AS total, GROUPING(usr) AS g, GROUPING_ID(usr, id > 4) AS gid
+FROM orders GROUP BY CUBE(usr, id > 4);
+-- table
+-- [ann, false, 17.75, 0, 0]
+-- [ann, null, 19.75, 0, 1]
+-- [ann, true, 2, 0, 0]
+-- [bob, false, 3, 0, 0]
+-- [bob, null, 12, 0, 1]
+-- [bob, true, 9, 0, 0]
+-- [cid, null, 10.5, 0, 1]
+-- [cid, true, 10.5, 0, 0]
+-- [null, false, 1, 0, 0]
+-- [null, false, 21.75, 1, 2]
+-- [null, null, 1, 0, 1]
+-- [null, null, 43.25, 1, 3]
+-- [null, true, 21.5, 1, 2]
+-- changes
+-- +I[ann, false, 10.5, 0, 0]
+-- +I[ann, null, 10.5, 0, 1]
+-- +I[null, false, 10.5, 1, 2]
+-- +I[null, null, 10.5, 1, 3]
+-- +I[bob, false, 3, 0, 0]
+-- +I[bob, null, 3, 0, 1]
+-- -U[null, false, 10.5, 1, 2]
+-- +U[null, false, 13.5, 1, 2]
+-- -U[null, null, 10.5, 1, 3]
+-- +U[null, null, 13.5, 1, 3]
+-- -U[ann, false, 10.5, 0, 0]
+-- +U[ann, false, 17.75, 0, 0]
+-- -U[ann, null, 10.5, 0, 1]
+-- +U[ann, null, 17.75, 0, 1]
+-- -U[null, false, 13.5, 1, 2]
+-- +U[null, false, 20.75, 1, 2]
+-- -U[null, null, 13.5, 1, 3]
+-- +U[null, null, 20.75, 1, 3]
+-- +I[null, false, 1, 0, 0]
+-- +I[null, null, 1, 0, 1]
+-- -U[null, false, 20.75, 1, 2]
+-- +U[null, false, 21.75, 1, 2]
+-- -U[null, null, 20.75, 1, 3]
+-- +U[null, null, 21.75, 1, 3]
+-- +I[bob, true, null, 0, 0]
+-- +I[null, true, null, 1, 2]
+-- +I[cid, true, 10.5, 0, 0]
+-- +I[cid, null, 10.5, 0, 1]
+-- -U[null, true, null, 1, 2]
+-- +U[null, true, 10.5, 1, 2]
+-- -U[null, null, 21.75, 1, 3]
+-- +U[null, null, 32.25, 1, 3]
+-- +I[ann, true, 2, 0, 0]
+-- -U[ann, null, 17.75, 0, 1]
+-- +U[ann, null, 19.75, 0, 1]
+-- -U[null, true, 10.5, 1, 2]
+-- +U[null, true, 12.5, 1, 2]
+-- -U[null, null, 32.25, 1, 3]
+-- +U[null, null, 34.25, 1, 3]
+-- -U[bob, true, null, 0, 0]
+-- +U[bob, true, 9, 0, 0]
+-- -U[bob, null, 3, 0, 1]
+-- +U[bob, null, 12, 0, 1]
+-- -U[null, true, 12.5, 1, 2]
+-- +U[null, true, 21.5, 1, 2]
+-- -U[null, null, 34.25, 1, 3]
+-- +U[null, null, 43.25, 1, 3]

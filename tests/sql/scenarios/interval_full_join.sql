@@ -1,0 +1,30 @@
+-- Rows near each other in time, and those near none once that is sure.
+-- Which of the two inputs a row of the one file reaches first is open, and so is the order of changes.
+-- file orders.json
+-- {"id": 1, "usr": "ann", "price": 10.5, "ts": "2024-01-01 10:00:01"}
+-- {"id": 2, "usr": "bob", "price": 3.0, "ts": "2024-01-01 10:00:03"}
+-- {"id": 3, "usr": "ann", "price": 7.25, "ts": "2024-01-01 10:00:02"}
+-- {"id": 4, "usr": null, "price": 1.0, "ts": "2024-01-01 10:00:11"}
+-- {"id": 5, "usr": "bob", "price": null, "ts": "2024-01-01 10:00:12"}
+-- {"id": 6, "usr": "cid", "price": 10.5, "ts": "2024-01-01 10:00:25"}
+-- {"id": 7, "usr": "ann", "price": 2.0, "ts": "2024-01-01 10:00:24"}
+-- {"id": 8, "usr": "bob", "price": 9.0, "ts": "2024-01-01 10:00:41"}
+CREATE TABLE orders (id INT, usr STRING, price DOUBLE, ts TIMESTAMP(3),
+  WATERMARK FOR ts AS ts - INTERVAL '5' SECOND)
+WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '$DIR/orders.json');
+SELECT a.id, b.id AS later FROM orders a FULL JOIN (SELECT * FROM orders WHERE id <> 2) b
+ON a.usr = b.usr AND b.ts BETWEEN a.ts + INTERVAL '1' SECOND AND a.ts + INTERVAL '15' SECOND;
+-- table
+-- [1, 3]
+-- [2, 5]
+-- [3, null]
+-- [4, null]
+-- [5, null]
+-- [6, null]
+-- [7, null]
+-- [8, null]
+-- [null, 1]
+-- [null, 4]
+-- [null, 6]
+-- [null, 7]
+-- [null, 8]

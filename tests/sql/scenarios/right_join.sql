@@ -1,0 +1,23 @@
+-- All rows of the right table. The order of changes is open, as the two read one file.
+-- file orders.json
+-- {"id": 1, "usr": "ann", "price": 10.5, "ts": "2024-01-01 10:00:01"}
+-- {"id": 2, "usr": "bob", "price": 3.0, "ts": "2024-01-01 10:00:03"}
+-- {"id": 3, "usr": "ann", "price": 7.25, "ts": "2024-01-01 10:00:02"}
+-- {"id": 4, "usr": null, "price": 1.0, "ts": "2024-01-01 10:00:11"}
+-- {"id": 5, "usr": "bob", "price": null, "ts": "2024-01-01 10:00:12"}
+-- {"id": 6, "usr": "cid", "price": 10.5, "ts": "2024-01-01 10:00:25"}
+-- {"id": 7, "usr": "ann", "price": 2.0, "ts": "2024-01-01 10:00:24"}
+-- {"id": 8, "usr": "bob", "price": 9.0, "ts": "2024-01-01 10:00:41"}
+CREATE TABLE orders (id INT, usr STRING, price DOUBLE, ts TIMESTAMP(3),
+  WATERMARK FOR ts AS ts - INTERVAL '5' SECOND)
+WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '$DIR/orders.json');
+SELECT a.id, b.id AS other, b.usr FROM (SELECT * FROM orders WHERE id < 3) a RIGHT JOIN orders b ON a.usr = b.usr;
+-- table
+-- [1, 1, ann]
+-- [1, 3, ann]
+-- [1, 7, ann]
+-- [2, 2, bob]
+-- [2, 5, bob]
+-- [2, 8, bob]
+-- [null, 4, null]
+-- [null, 6, cid]
