@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -213,6 +214,30 @@ def test_parallelism_one_is_exactly_one_instance() -> None:
         return source.map(Number()).set_parallelism(1)
 
     assert sorted(collect_on_spark(build)) == list(range(1, 51))
+
+
+def test_a_program_that_holds_megabytes_of_data() -> None:
+    table = random.Random(4).randbytes(3 << 20)
+
+    def build(env: StreamExecutionEnvironment) -> Any:
+        numbers = env.from_collection([5, 7, 1 << 20]).key_by(lambda number: number % 3)
+        return numbers.map(lambda number: (number, table[number]))
+
+    assert sorted(collect_on_spark(build)) == [(at, table[at]) for at in (5, 7, 1 << 20)]
+
+
+def test_a_session_that_has_broadcast_variables(session: SparkSession) -> None:
+    names = session.sparkContext.broadcast({1: "one"})
+    numbers = session.sparkContext.parallelize([1] * 4, 4)
+    for _ in range(2):
+        assert numbers.map(lambda number: names.value[number]).collect() == ["one"] * 4
+        pairs = collect_on_spark(lambda env: env.from_collection([1, 2]).key_by(id_of).map(id_of))
+        assert sorted(pairs) == [1, 2]
+    names.unpersist()
+
+
+def id_of(value: Any) -> Any:
+    return value
 
 
 def test_rebalance_reaches_all_slots() -> None:

@@ -37,6 +37,7 @@ from scurry.engine.rounds import RoundProtocol
 from scurry.engine.savepoints import Savepoints
 from scurry.engine.spark.payload import JobPayload
 from scurry.engine.spark.slot_process import RUN_PROPERTY
+from scurry.engine.spark.whole_programs import send_whole_programs
 from scurry.engine.worker_logs import LogReader
 from scurry.functions.fencing import Fence
 from scurry.functions.sink import Sink
@@ -175,6 +176,7 @@ class LiveAttempt:
     def _run_tasks(self, work: LiveWork, wake: Callable[[], None]) -> None:
         context = self._context
         try:
+            send_whole_programs(context)
             context.setJobGroup(self._group, self._spec.name, interruptOnCancel=True)
             # in processes that begin with what those before them have had to import
             context.setLocalProperty(RUN_PROPERTY, self._payload.run_id)

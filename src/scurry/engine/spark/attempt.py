@@ -35,6 +35,7 @@ from scurry.engine.spark.payload import JobPayload
 from scurry.engine.spark.presence import dismiss
 from scurry.engine.spark.slot_process import RUN_PROPERTY
 from scurry.engine.spark.stage_host import StageHost
+from scurry.engine.spark.whole_programs import send_whole_programs
 from scurry.engine.spark.worker import run_ingress
 from scurry.engine.worker_logs import LogReader
 from scurry.functions.fencing import Fence
@@ -125,6 +126,7 @@ class Attempt:
         # what a driver that was killed has left
         shutil.rmtree(payload.home.instances, ignore_errors=True)
         self._instances.mkdir(parents=True)
+        send_whole_programs(self._session.sparkContext)
         frame = (
             self._session.readStream.format("rate-micro-batch")
             .option("rowsPerBatch", ROWS_PER_BATCH)

@@ -31,6 +31,7 @@ from scurry.engine.spark.batch_tasks import IngressTasks, StageTasks, heads_in, 
 from scurry.engine.spark.payload import JobPayload
 from scurry.engine.spark.presence import dismiss
 from scurry.engine.spark.slot_process import RUN_PROPERTY
+from scurry.engine.spark.whole_programs import send_whole_programs
 from scurry.engine.worker_logs import LogReader
 from scurry.functions.fencing import Fence
 from scurry.runtime.envelope import HEAD, Envelope
@@ -38,9 +39,6 @@ from scurry.runtime.ingress import TaskPlan
 
 #: How often idle sources are asked for news.
 _IDLE_SECONDS = 0.01
-#: PySpark makes a broadcast variable of a program of more than a megabyte, and tells each worker
-#: once; but tasks are executed by the processes of slots, and each micro-batch would leave a file.
-_WHOLE_PROGRAMS = ("spark.broadcast.UDFCompressionThreshold", str(1 << 40))
 #: How long a job that is asked to stop may take to finish its micro-batch.
 _PATIENCE_SECONDS = 60.0
 
@@ -107,8 +105,7 @@ class BatchAttempt:
         shutil.rmtree(self._payload.home.instances, ignore_errors=True)
         self._instances.mkdir(parents=True)
         pause = 0.0 if trigger is None else int(trigger.split()[0]) / 1000
-        conf: Any = self._context._jsc.sc().conf()
-        conf.set(*_WHOLE_PROGRAMS)
+        send_whole_programs(self._context)
         watcher = threading.Thread(target=self._cancel, args=(stopping,), daemon=True)
         watcher.start()
         try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import socket
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from pyspark.daemon import compute_real_exit_code
 from pyspark.messages import SparkSocketMessageReceiver, ZeroCopyByteStream
@@ -65,6 +65,7 @@ def execute_task(connection: socket.socket, message: bytes) -> int:
     """Execute in this process the task that began with ``message``; the exit code."""
     from pyspark.worker import invoke_udf
 
+    _let_go_of_unknown_broadcasts()
     # two descriptors, because a file that is read and written would lose what it has read ahead
     infile = os.fdopen(os.dup(connection.fileno()), "rb", _BUFFER)
     outfile = os.fdopen(os.dup(connection.fileno()), "wb", _BUFFER)
@@ -74,6 +75,23 @@ def execute_task(connection: socket.socket, message: bytes) -> int:
         except SystemExit as ended:
             return compute_real_exit_code(ended.code) & 0xFF
     return 0
+
+
+class _Broadcasts(dict[int, Any]):
+    """The broadcast variables of this process. Spark has those removed which it believes to be
+    there, because a task before this one was given them over the same connection; but that task may
+    have been executed by another process."""
+
+    def pop(self, key: int, default: Any = None) -> Any:
+        return super().pop(key, default)
+
+
+def _let_go_of_unknown_broadcasts() -> None:
+    from pyspark.core import broadcast
+
+    known = broadcast._broadcastRegistry
+    if not isinstance(known, _Broadcasts):
+        broadcast._broadcastRegistry = _Broadcasts(known)
 
 
 def authenticate(connection: socket.socket) -> bool:
