@@ -132,7 +132,7 @@ class DataGeneratorSource(Source):
         numbers = range(start, end, step)
         for at in range(0, len(numbers), _READ_ROWS):
             rows: list[Any] = []
-            take(rows, map(self._function.map, numbers[at : at + _READ_ROWS]))
+            take(rows, (self._function.map(one) for one in numbers[at : at + _READ_ROWS]))
             yield SourceBatch(rows=rows)
 
 

@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import scurry.common
-from scurry.common.errors import FunctionError, KeyTypeError, TypeMismatchError, shorten
+from scurry.common.errors import FunctionError, ScurryError, TypeMismatchError, shorten
 
 _PACKAGE = str(Path(scurry.common.__file__).parent.parent)
 NO_ELEMENT: Any = object()
+STOPPED = (
+    "the function raised StopIteration, as next() does when there is nothing left; give next() a "
+    "value for that case, as in next(found, None)"
+)
 
 
 class ElementFailed(Exception):
@@ -26,9 +30,13 @@ def apply_all(function: Callable[[Any], Any], rows: list[Any]) -> list[Any]:
     """``[function(row) for row in rows]`` at C speed, knowing the row if the function raises."""
     pending: Any = iter(rows)
     try:
-        return list(map(function, pending))
+        results = list(map(function, pending))
     except Exception as failure:
         raise ElementFailed(rows[-pending.__length_hint__() - 1]) from failure
+    if len(results) < len(rows):
+        # to list(), a StopIteration of the function is the end of the rows
+        raise ElementFailed(rows[len(results)]) from RuntimeError(STOPPED)
+    return results
 
 
 def user_frames(failure: BaseException) -> str:
@@ -50,10 +58,14 @@ def function_error(
     if isinstance(failure, ElementFailed) and failure.__cause__ is not None:
         element, failure = failure.element, failure.__cause__
     text = "".join(traceback.format_exception_only(failure)).strip()
-    if isinstance(failure, (KeyTypeError, TypeMismatchError)):
+    if isinstance(failure, ScurryError):
         text = f"{type(failure).__name__}: {failure}"
     shown = "" if element is NO_ELEMENT else shorten(element)
-    frames = user_frames(failure) or f"  defined at {location}\n"
+    frames = user_frames(failure)
+    if not frames and failure.__cause__ is not None:
+        frames = user_frames(failure.__cause__)
+    if not frames and location:
+        frames = f"  defined at {location}\n"
     return FunctionError(name, uid, shown, text, frames)
 
 

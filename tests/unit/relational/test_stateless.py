@@ -131,6 +131,43 @@ def test_an_expression_that_fails_names_the_operator() -> None:
         changes_of(node)
 
 
+def strict(word: str, number: int) -> int:
+    return int(word) + number
+
+
+def nothing_left(number: int) -> int:
+    return next(iter(range(number, 2)))
+
+
+@pytest.mark.parametrize(
+    ("function", "places", "told"),
+    [
+        (strict, (0, 1), r"(?s)ValueError: invalid literal.*'b', in strict\(\$0, \$1\)"),
+        (nothing_left, (1,), r"(?s)RuntimeError: the function raised StopIteration"),
+    ],
+)
+def test_a_function_that_raises_shows_its_lines_and_arguments(
+    function: Any, places: tuple[int, ...], told: str
+) -> None:
+    kinds = (DataTypes.STRING(), DataTypes.BIGINT())
+    tree = UdfCall(
+        udf(function, result_type="BIGINT"),
+        tuple(InputRef(at, kinds[at]) for at in places),
+        DataTypes.BIGINT(),
+    )
+    calc = Calc(
+        name="calc of t",
+        inputs=(relation(PAIRS, [("+I", "1", 1), ("+I", "b", 2)]),),
+        columns=pa.schema([("next", pa.int64())]),
+        projections=(tree,),
+    )
+    with pytest.raises(FunctionError, match=told) as caught:
+        changes_of(calc)
+    assert caught.value.element == repr(tuple(("b", 2)[at] for at in places))
+    if function is strict:
+        assert "in strict\n    return int(word) + number" in str(caught.value)
+
+
 def test_old_rows_of_updates_are_dropped() -> None:
     node = DropUpdateBefore(
         name="drop",

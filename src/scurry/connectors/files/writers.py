@@ -48,7 +48,7 @@ class _Encoded(SegmentWriter):
         self._encode = encoder.encode
 
     def write(self, rows: list[Any], columns: pa.RecordBatch | None) -> None:
-        self._file.write(b"".join(map(self._encode, rows)))
+        self._file.write(b"".join([self._encode(row) for row in rows]))
 
     def close(self) -> None:
         self._file.close()

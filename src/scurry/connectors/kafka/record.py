@@ -132,7 +132,7 @@ class RecordDecoder:
             if isinstance(self._schema, DeserializationSchema):
                 rows = self._schema.deserialize_batch(contents)
             else:
-                rows = list(map(self._schema.deserialize, contents))
+                rows = [self._schema.deserialize(one) for one in contents]
         except Exception:
             rows, messages, rejected = self._one_by_one(contents, messages)
         if getattr(self._schema, "flattens", False):

@@ -39,6 +39,7 @@ from scurry.runtime.expressions.frames import Datum, Frame, as_array
 from scurry.runtime.expressions.kernels import KERNELS
 from scurry.runtime.expressions.literals import scalar_of
 from scurry.runtime.expressions.udf_calls import OpenedFunction, udf_kernel
+from scurry.runtime.failures import ElementFailed
 
 __all__ = ["CompiledExpression", "compile_expression", "compile_predicate", "compile_projection"]
 
@@ -187,6 +188,8 @@ def _located(tree: Expression, node: Node) -> Node:
         except EvaluationError as failure:
             if failure.located:
                 raise
+            raise at_span(failure, tree.span, str(tree)) from failure.__cause__
+        except ElementFailed as failure:
             raise at_span(failure, tree.span, str(tree)) from failure.__cause__
         except (ArithmeticError, ValueError, TypeError, LookupError, pa.ArrowException) as failure:
             raise at_span(failure, tree.span, str(tree)) from failure

@@ -20,6 +20,7 @@ from scurry.runtime.expressions.awaiting import await_all
 from scurry.runtime.expressions.errors import EvaluationError
 from scurry.runtime.expressions.frames import Datum, Frame, as_array
 from scurry.runtime.expressions.user_values import from_user, to_user
+from scurry.runtime.failures import ElementFailed, apply_all
 
 __all__ = ["OpenedFunction", "udf_kernel"]
 
@@ -79,11 +80,23 @@ def _rowwise(call: UdfCall, opened: OpenedFunction) -> Callable[..., Datum]:
     def evaluate(rows: Frame, *values: Datum) -> pa.Array:
         function = opened.eval(rows.context.functions)
         columns = _arguments(call, rows, values)
-        if not columns:
-            return from_user([function() for _ in range(rows.count)], call.type, call.function.name)
-        return from_user(list(map(function, *columns)), call.type, call.function.name)
+        found = _call_each(function, columns, rows.count)
+        return from_user(found, call.type, call.function.name)
 
     return evaluate
+
+
+def _call_each(function: Callable[..., Any], columns: list[list[Any]], count: int) -> list[Any]:
+    """What the function returns for each row; raises :class:`ElementFailed` with the arguments for
+    which it raises."""
+    if len(columns) == 1:
+        (values,) = columns
+        try:
+            return apply_all(function, values)
+        except ElementFailed as failed:
+            raise ElementFailed((failed.element,)) from failed.__cause__
+    rows = list(zip(*columns, strict=True)) if columns else [()] * count
+    return apply_all(lambda row: function(*row), rows)
 
 
 def _asynchronous(call: UdfCall, opened: OpenedFunction) -> Callable[..., Datum]:

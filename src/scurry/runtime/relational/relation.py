@@ -131,21 +131,26 @@ class EvaluatingOperator(RelationalOperator):
                 compiled = self._compiled[id(expression)] = self._compile(expression)
             found = compiled(columns, watermarks)
         except EvaluationError as failure:
-            values = self._failing_values(expression, columns, watermarks)
+            values = self._failing_values(failure, expression, columns, watermarks)
             raise self.failed(failure, values) from failure
         except Exception as failure:
             raise self.failed(failure) from failure
         return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
 
     def _failing_values(
-        self, expression: Any, columns: pa.RecordBatch, watermarks: Longs | None
+        self,
+        failure: EvaluationError,
+        expression: Any,
+        columns: pa.RecordBatch,
+        watermarks: Longs | None,
     ) -> Any:
         """What the first row for which ``expression`` fails has in the columns it reads. The batch
-        is halved until that row is left; functions of the user's are not called again for it."""
+        is halved until that row is left; functions of the user's are not called again for it, so
+        of these there are the arguments that ``failure`` knows."""
         tree = expression.tree if isinstance(expression, SessionExpression) else expression
         compiled = self._compiled.get(id(expression))
         if compiled is None or any(isinstance(one, UdfCall) for one in tree.walk()):
-            return NO_ELEMENT
+            return failure.element
         low, high = 0, columns.num_rows
         while high - low > 1:
             middle = (low + high) // 2
