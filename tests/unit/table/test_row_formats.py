@@ -201,11 +201,30 @@ def test_csv_reads_columns_that_are_wanted_and_does_not_look_at_others() -> None
 
 @pytest.mark.parametrize(
     ("line", "complaint"),
-    [(b"1", "expected 2 fields, got 1"), (b"x,y", "'x' is no INT"), (b"", "the line is empty")],
+    [
+        (b"1", "expected 2 fields, got 1"),
+        (b"x,y", "'x' is no INT"),
+        (b"", "the line is empty"),
+        (b'1,"y', 'a field begins with " and has no end'),
+    ],
 )
 def test_csv_names_the_malformed_line(line: bytes, complaint: str) -> None:
     with pytest.raises(RowFormatError, match=complaint):
         CsvDecoding(PAIR, CsvSigns()).decode([line])
+
+
+def test_csv_does_not_take_the_end_of_a_line_for_that_of_a_field() -> None:
+    form, lines = CsvDecoding(PAIR, CsvSigns()), [b'1,"x', b'2,y"']
+    assert form.decode_lines(b"\n".join(lines)) is None
+    with pytest.raises(RowFormatError, match="has no end"):
+        form.decode(lines)
+    whole = form.decode([b'1,5" wide', b'2,"a ""b"""', b'3,"of two\nlines"'])
+    assert whole.columns.column("b").to_pylist() == ['5" wide', 'a "b"', "of two\nlines"]
+
+
+def test_csv_has_large_fields() -> None:
+    form, text = CsvDecoding(PAIR, CsvSigns(escape="\\")), "x" * 200_000
+    assert form.decode([b"1," + text.encode()]).columns.column("b").to_pylist() == [text]
 
 
 def test_csv_passes_over_malformed_lines_and_comments() -> None:

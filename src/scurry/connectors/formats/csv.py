@@ -6,8 +6,6 @@ another sign. Quoting and the treatment of odd lines follow Flink's CSV format.
 
 from __future__ import annotations
 
-import csv
-import io
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +14,7 @@ from scurry.common.errors import ProgramError, TypeMismatchError
 from scurry.common.row_types import CompositeTypeInfo
 from scurry.common.serialization import DeserializationSchema, SerializationSchema
 from scurry.common.type_information import TypeInformation, describe
+from scurry.connectors.csv_fields import csv_fields
 from scurry.connectors.formats.conversions import Convert, converter, is_bytes, naive, temporal
 
 __all__ = ["CsvRowDeserializationSchema", "CsvRowSerializationSchema"]
@@ -60,15 +59,11 @@ class CsvRowDeserializationSchema(DeserializationSchema):
         settings = self._settings
         if settings["comments"] and text.startswith("#"):
             return None
-        lines = csv.reader(
-            io.StringIO(text),
-            delimiter=settings["delimiter"],
-            quotechar=settings["quote"],
-            escapechar=settings["escape"],
-        )
-        values: list[str | None] = list(next(lines, []))
-        if not values:
-            raise TypeMismatchError("the message is empty")
+        delimiter, quote, escape = (settings[name] for name in ("delimiter", "quote", "escape"))
+        try:
+            values = csv_fields(text, delimiter, quote, escape, "message")
+        except ValueError as failure:
+            raise TypeMismatchError(f"{failure} in {describe(text)}") from None
         missing = len(self._fields) - len(values)
         if missing < 0 or (missing and not settings["ignore"]):
             raise TypeMismatchError(

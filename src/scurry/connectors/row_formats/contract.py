@@ -47,6 +47,8 @@ class DecodingFormat(ABC):
 
     #: which kinds of changes the rows can be
     changelog: ChangelogMode = ChangelogMode.INSERT_ONLY
+    #: whether a byte order mark at the beginning of a file belongs to the first message
+    takes_mark = False
 
     def __init__(self, row_type: RowType, ignore_parse_errors: bool = False) -> None:
         self.row_type = row_type

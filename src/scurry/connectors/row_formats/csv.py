@@ -6,7 +6,6 @@ another sign. Quoting and the treatment of odd lines follow Flink's CSV format.
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from scurry.common.data_types import (
     RowType,
     TimestampType,
 )
+from scurry.connectors.csv_fields import csv_fields
 from scurry.connectors.row_formats.contract import (
     DecodedRows,
     DecodingFormat,
@@ -116,6 +116,9 @@ class CsvDecoding(DecodingFormat):
         if self._integers and (b"0x" in data or b"0X" in data):
             # to Arrow that may be a number
             return None
+        if self._signs.quote and _odd_quotes(data, self._signs.quote):
+            # to Arrow the end of a line is the end of a quoted field, too
+            return None
         signs, names = self._signs, [f"f{at}" for at in range(len(self.row_type))]
         types = {names[at]: _read_as(self._given[i]) for i, at in enumerate(self._places)}
         try:
@@ -173,16 +176,7 @@ class CsvDecoding(DecodingFormat):
     def _fields(self, message: bytes) -> list[Any]:
         """The texts of the columns that are wanted."""
         signs = self._signs
-        lines = csv.reader(
-            io.StringIO(message.decode()),
-            delimiter=signs.delimiter,
-            quotechar=signs.quote,
-            quoting=csv.QUOTE_NONE if signs.quote is None else csv.QUOTE_MINIMAL,
-            escapechar=signs.escape,
-        )
-        values: list[Any] = list(next(lines, []))
-        if not values:
-            raise ValueError("the line is empty")
+        values = csv_fields(message.decode(), signs.delimiter, signs.quote, signs.escape)
         missing = len(self.row_type) - len(values)
         if missing < 0 or (missing and not self.ignore):
             raise ValueError(f"expected {len(self.row_type)} fields, got {len(values)}")
@@ -286,6 +280,16 @@ class CsvEncoding(EncodingFormat):
 
 class _OtherwiseWritten(Exception):
     """A text that Arrow would take, and Flink would not, or the other way round."""
+
+
+def _odd_quotes(data: bytes, quote: str) -> bool:
+    """Whether the number of quotes in any of the lines is odd."""
+    if quote.encode() not in data:
+        return False
+    signs = np.frombuffer(data, dtype=np.uint8)
+    quotes, ends = np.flatnonzero(signs == ord(quote)), np.flatnonzero(signs == ord("\n"))
+    before = np.searchsorted(quotes, ends)
+    return len(quotes) % 2 == 1 or bool((before % 2).any())
 
 
 def _read_as(field: Any) -> pa.DataType:

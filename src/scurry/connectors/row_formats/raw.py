@@ -77,6 +77,8 @@ class _Raw:
 class RawDecoding(DecodingFormat):
     """Reads each message as the value of the only column."""
 
+    takes_mark = True
+
     def __init__(self, row_type: RowType, charset: str = "UTF-8", big_endian: bool = True) -> None:
         super().__init__(row_type)
         self._raw = _Raw(row_type, charset, big_endian)

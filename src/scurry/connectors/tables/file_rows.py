@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +23,7 @@ from scurry.common.data_types import DataType, DataTypes, RowType
 from scurry.common.serialization import BulkWriterFactory, SegmentWriter
 from scurry.connectors.files.avro_format import AvroReaderFormat
 from scurry.connectors.files.buckets import Assigned, BucketAssigner
-from scurry.connectors.files.formats import FileFormat, StreamFormat
+from scurry.connectors.files.formats import FileFormat
 from scurry.connectors.files.lines import LineFormat
 from scurry.connectors.files.parquet_format import ParquetColumnarRowInputFormat
 from scurry.connectors.files.read_filter import Bounds, ReadFilter
@@ -55,10 +56,18 @@ class RowLines(LineFormat):
     #: what a format raises for a malformed line
     failures = (ValueError, TypeError)
 
-    way_out = "set the format's option 'ignore-parse-errors' to true, which passes over such lines."
+    way_out = (
+        "set the format's option 'ignore-parse-errors' to true, which makes NULL of fields that "
+        "cannot be read, and passes over lines that cannot be read."
+    )
 
     def explain(self, failure: Exception) -> str:
         return failure.reason if isinstance(failure, RowFormatError) else super().explain(failure)
+
+    def _parse(self, path: str, offset: int, data: bytes) -> Iterator[SourceBatch]:
+        marked = offset == 0 and data.startswith(BOM_UTF8) and not self._form.takes_mark
+        mark = len(BOM_UTF8) if marked else 0
+        return super()._parse(path, offset + mark, data[mark:])
 
     def parse(self, data: bytes) -> SourceBatch | None:
         whole = self._form.decode_lines(data)
@@ -193,11 +202,6 @@ def _file_facts(path: str, wanted: Sequence[str]) -> dict[str, Any]:
 def parquet_rows(row_type: RowType) -> ParquetColumnarRowInputFormat:
     """Parquet files of which those columns are read, and no others."""
     return ParquetColumnarRowInputFormat(row_type.field_names())
-
-
-def line_rows(form: DecodingFormat) -> StreamFormat:
-    """Files of lines in a format."""
-    return RowLines(form)
 
 
 class PartitionBuckets(BucketAssigner):
