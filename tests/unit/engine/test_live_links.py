@@ -11,9 +11,11 @@ from contextlib import suppress
 import pytest
 
 from scurry.engine.live import doors
+from scurry.engine.live.conductor import told_reason
 from scurry.engine.live.doors import Address, Door, connect, own_host
 from scurry.engine.live.encryption import Identity, encrypted, make_identity
 from scurry.engine.live.links import Link, link_over
+from scurry.engine.live.messages import FAILED, LOST
 
 SECRET = b"s" * 32
 
@@ -44,6 +46,22 @@ def drained(sender: Link, receiver: Link) -> list[object]:
         found.extend(receiver.receive())
     found.extend(receiver.receive())
     return found
+
+
+def test_why_a_task_has_ended_is_read_before_it_counts_as_gone() -> None:
+    ends = [list(map(link_over, socket.socketpair())) for _ in range(3)]
+    for link, _ in ends:
+        link.send([LOST, 0, 1])
+        link.flush()
+    ends[1][0].send([FAILED, 1, "no such key"])
+    ends[1][0].flush()
+    for link, _ in ends[1:]:
+        link.close()
+    here = [link for _, link in ends]
+    assert told_reason(here, 5.0) == "no such key"
+    assert told_reason(here, 0.01) is None
+    for link in [ends[0][0], *here]:
+        link.close()
 
 
 def test_messages_arrive_whole_and_in_order(pair: tuple[Link, Link]) -> None:

@@ -75,6 +75,42 @@ def test_workers_that_run_another_python(module: str, advised: bool) -> None:
     assert (f"Set the environment variable PYSPARK_PYTHON to {sys.executable!r}" in text) == advised
 
 
+ENGINE = '  File "/x/lib/python3.11/site-packages/scurry/engine/live/task.py", line 159, in run\n'
+FRAMES = f"{ENGINE}    self._loop()\n           ^^^^\n"
+PROGRAM = '  File "/home/me/scurry/job.py", line 4, in bad\n    sys.exit(3)\n'
+
+
+@pytest.mark.parametrize(
+    ("frames", "message", "shown"),
+    [
+        (
+            FRAMES,
+            "scurry.common.errors.StateError: state 'n' of\nkey 1",
+            " StateError: state 'n' of\nkey 1",
+        ),
+        (FRAMES + PROGRAM, "SystemExit: 3", f" SystemExit: 3\n{PROGRAM.rstrip()}"),
+        (FRAMES, "KeyError: 7", f"\nTraceback (most recent call last):\n{FRAMES}KeyError: 7"),
+    ],
+    ids=["on purpose", "of the program", "of the engine"],
+)
+def test_of_a_worker_s_traceback_there_is_what_matters(
+    frames: str, message: str, shown: str
+) -> None:
+    text = f"x\nTraceback (most recent call last):\n{frames}{message}\n\tat java.lang.X(Y)"
+    found = as_scurry_error(FromSpark(text))
+    assert str(found) == f"The job failed inside a Spark worker:{shown}"
+    assert isinstance(found, JobError)
+    assert found.details == text
+
+
+def test_of_errors_in_turn_the_last_counts() -> None:
+    first = (
+        'Traceback (most recent call last):\n  File "a.py", line 1, in f\nTypeError: no pickle\n'
+    )
+    text = f"{first}\nDuring handling\n\n{first.replace('TypeError', 'scurry.x.StateError')}"
+    assert str(as_scurry_error(FromSpark(text))).endswith("worker: StateError: no pickle")
+
+
 def test_a_failure_of_the_driver_is_not_blamed_on_spark() -> None:
     full = as_scurry_error(OSError(28, "No space left on device", "/checkpoint/plans/1"))
     assert "No space left on device: '/checkpoint/plans/1'" in str(full)

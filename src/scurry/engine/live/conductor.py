@@ -14,7 +14,7 @@ import os
 import select
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -57,6 +57,8 @@ _SOON_SECONDS, _IDLE_SECONDS = 0.002, 0.005
 _LATELY_SECONDS = 1.0
 #: How long the loop waits at most.
 _WAIT_SECONDS = 0.05
+#: How long a task that is gone may take to be heard of why.
+_REASON_SECONDS = 0.05
 
 
 class TaskFailed(RuntimeError):
@@ -65,6 +67,26 @@ class TaskFailed(RuntimeError):
 
 class TaskGone(RuntimeError):
     """A task has hung up without saying why; Spark may know."""
+
+
+def told_reason(links: Iterable[Link], seconds: float) -> str | None:
+    """What a task has said before it ended, if another task's news of that end were read first;
+    None if nothing is said within so many seconds."""
+    deadline = time.monotonic() + seconds
+    waited = select.poll()
+    by_number = {link.fileno(): link for link in links if not link.closed}
+    for number in by_number:
+        waited.register(number, select.POLLIN)
+    while by_number and (left := deadline - time.monotonic()) > 0:
+        for number, _ in waited.poll(left * 1000):
+            link = by_number[number]
+            for message in link.receive():
+                if message[0] == FAILED:
+                    return str(message[2])
+            if link.closed:
+                waited.unregister(number)
+                del by_number[number]
+    return None
 
 
 @dataclass(frozen=True)
@@ -149,7 +171,7 @@ class Conductor:
         self._committing: tuple[Future[None], Ending] | None = None
         #: whether rounds were planned since the last marked one
         self._unmarked = False
-        self._last_round = self._last_checkpoint = 0.0
+        self._last_checkpoint = 0.0
         self._next_look = 0.0
         #: which task reads which source partition
         self._dealt: dict[tuple[str, str], int] = {}
@@ -309,6 +331,13 @@ class Conductor:
     # --- what tasks say
 
     def _take_in(self, seconds: float) -> None:
+        try:
+            self._take_some(seconds)
+        except TaskGone as gone:
+            reason = told_reason(self._links.values(), _REASON_SECONDS)
+            raise gone if reason is None else TaskFailed(reason) from None
+
+    def _take_some(self, seconds: float) -> None:
         for number, _ in self._poll.poll(seconds * 1000):
             if number == self._bell:
                 os.read(self._bell, 4096)

@@ -10,7 +10,17 @@ from scurry.common.errors import FunctionError, JobError, ScurryError, verbose
 
 _BEGIN = "Traceback (most recent call last)"
 _NO_MODULE = re.compile(r"^ModuleNotFoundError: No module named '(\w+)", re.M)
-_JVM = re.compile(r"^\s+at [\w.$]+\(|^Driver stacktrace|^=== Streaming Query|^Caused by: ", re.M)
+#: what stands before the message of an error of Scurry's: its module
+_ON_PURPOSE = re.compile(r"scurry(\.\w+)+\.(?=\w*Error: )")
+#: a frame of a traceback, and the path in it
+_FRAME = re.compile(r'(^  File "(.+?)", line .*\n(?:    .*\n)*)', re.M)
+_NOT_THE_PROGRAM = re.compile(
+    r"<|[/\\](pyspark|cloudpickle|lib[/\\]python[\d.]+)[/\\]|pyspark\.zip"
+    r"|[/\\]scurry[/\\](common|connectors|engine|functions|runtime|state|windowing)[/\\]"
+)
+_JVM = re.compile(
+    r"^\s+at [\w.$]+\(|^Driver stacktrace|^=== Streaming Query|^Caused by: |^ SQLSTATE: ", re.M
+)
 
 
 def as_scurry_error(failure: BaseException) -> BaseException:
@@ -26,7 +36,8 @@ def as_scurry_error(failure: BaseException) -> BaseException:
 def _job_error(failure: BaseException, text: str) -> JobError:
     python = _python_part(text)
     if python is not None:
-        return JobError(f"{_other_python(python)}The job failed inside a Spark worker:\n{python}")
+        advice = _other_python(python)
+        return JobError(f"{advice}The job failed inside a Spark worker:{_essence(python)}")
     if isinstance(failure, OSError):
         return JobError(
             f"The driver cannot read or write a file of the job: {failure}. See to the disk and to "
@@ -42,6 +53,20 @@ def _job_error(failure: BaseException, text: str) -> JobError:
         f"Spark stopped the job: {first} (all that Spark said is in this error's `details`; with "
         "SCURRY_FULL_TRACEBACK=1 in the environment it is printed)"
     )
+
+
+def _essence(python: str) -> str:
+    """What matters in a traceback of a worker's: of an error that Scurry raises on purpose its
+    message, of others the frames of the program, or all frames if none is the program's."""
+    *_, last = python.rpartition(_BEGIN)
+    lines = last.partition("\n")[2].split("\n")
+    begin = next((at for at, line in enumerate(lines) if line and line[0] != " "), 0)
+    message = "\n".join(lines[begin:])
+    if _ON_PURPOSE.match(message):
+        return f" {_ON_PURPOSE.sub('', message, count=1)}"
+    frames = _FRAME.findall("\n".join([*lines[:begin], ""]))
+    own = [text for text, path in frames if not _NOT_THE_PROGRAM.search(path)]
+    return f" {message}\n{''.join(own).rstrip()}" if own else f"\n{python}"
 
 
 def _other_python(python: str) -> str:
