@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 import click
 import msgspec
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 
@@ -23,6 +25,16 @@ _NOBODY = (
 )
 
 
+_COLUMNS = (
+    *("stage", "operator", "in", "out", "in/s", "out/s", "watermark", "lag", "busy", "idle"),
+    *("waiting", "state", "notes"),
+)
+#: what is left out of the table of operators first, second, ... where there is no room
+_DISPENSABLE = ("idle", "waiting", "out/s", "lag", "in/s", "watermark", "busy", "state", "notes")
+#: how wide the table may be where it goes to a file, and how narrow a name may become
+_WIDE, _NAME = 200, 16
+
+
 def show_jobs(job: str | None, as_json: bool) -> None:
     """Print the jobs that ``job`` names, or all there are."""
     found = find_jobs(job)
@@ -31,6 +43,8 @@ def show_jobs(job: str | None, as_json: bool) -> None:
         click.echo(msgspec.json.format(msgspec.json.encode(shown)).decode())
         return
     console = Console(highlight=False, markup=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console = Console(highlight=False, markup=False, width=_WIDE)
     if not found:
         console.print(_NOBODY)
     elif len(found) == 1:
@@ -60,21 +74,30 @@ def find_jobs(job: str | None) -> list[RunningStatus]:
 
 
 def _show_list(console: Console, found: Sequence[RunningStatus]) -> None:
-    table = _table(("job", ""), ("id", ""), ("state", ""), ("up", "r"), ("batch", "r"))
-    for title in ("in/s", "lag", "restarts", "state bytes"):
-        table.add_column(title, justify="right")
-    table.add_column("directory", overflow="fold")
-    for each in found:
-        metrics = each.metrics
-        read = sum(o.num_records_in_per_second for o in metrics.operators if o.kind == "source")
-        table.add_row(
-            *(plain(metrics.name), metrics.job_id[:8], each.signs, _up(each)),
-            *(str(metrics.last_completed_checkpoint_id), f"{read:,.0f}", _worst_lag(each)),
-            str(metrics.num_restarts),
-            size_in_words(sum(o.state_bytes for o in metrics.operators)),
-            plain(each.directory),
-        )
+    titles = ["job", "id", "state", "up", "batch", "in/s", "lag", "restarts", "state bytes"]
+    rows = [(*_summary(each), plain(each.directory)) for each in found]
+    ends = max(cell_len(directory) for *_, directory in rows) + 2
+    beside = ends + sum(_room(title, [row[at] for row in rows]) for at, title in enumerate(titles))
+    fits = beside + 2 * (len(titles) - 1) <= console.width
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in [*titles, *(["directory"] if fits else [])]:
+        right = title not in ("job", "id", "state", "directory")
+        table.add_column(title, justify="right" if right else "left", no_wrap=title != "job")
+    for row in rows:
+        table.add_row(*(row if fits else row[:-1]))
     console.print(table)
+    if not fits:
+        for _, job_id, *_, directory in rows:
+            console.print(f"{job_id} is in {directory}", soft_wrap=True)
+
+
+def _summary(status: RunningStatus) -> Iterable[str]:
+    metrics = status.metrics
+    read = sum(o.num_records_in_per_second for o in metrics.operators if o.kind == "source")
+    yield from (plain(metrics.name), metrics.job_id[:8], status.signs, _up(status))
+    yield from (str(metrics.last_completed_checkpoint_id), f"{read:,.0f}", _worst_lag(status))
+    yield str(metrics.num_restarts)
+    yield size_in_words(sum(o.state_bytes for o in metrics.operators))
 
 
 def _show_job(console: Console, status: RunningStatus) -> None:
@@ -82,12 +105,44 @@ def _show_job(console: Console, status: RunningStatus) -> None:
     console.print(f"{plain(metrics.name)}  ({metrics.job_id[:8]})  {status.signs}", style="bold")
     for line in _facts(status):
         console.print(line, soft_wrap=True)
-    table = _table(("stage", "r"), ("operator", ""), ("in", "r"), ("out", "r"), ("in/s", "r"))
-    for title in ("out/s", "watermark", "lag", "busy", "idle", "waiting", "state", "notes"):
-        table.add_column(title, justify="left" if title == "notes" else "right")
-    for operator in metrics.operators:
-        table.add_row(*_row(operator))
+    rows = [dict(zip(_COLUMNS, _row(operator), strict=True)) for operator in metrics.operators]
+    columns, left_out = fitting(rows, console.width)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in columns:
+        left = title in ("operator", "notes")
+        table.add_column(title, justify="left" if left else "right", no_wrap=title != "operator")
+    for row in rows:
+        table.add_row(*(row[title] for title in columns))
     console.print(table)
+    if left_out:
+        console.print(
+            f"The terminal is too narrow for {', '.join(left_out)}; --json has everything.",
+            soft_wrap=True,
+        )
+
+
+def fitting(rows: Sequence[Mapping[str, str]], width: int) -> tuple[list[str], list[str]]:
+    """Which columns fit into ``width`` without a number being cut, and which are left out for that.
+    Those without any content are left out in any case."""
+    room = {
+        title: _room(title, [row[title] for row in rows])
+        for title in _COLUMNS
+        if title not in _DISPENSABLE or any(row[title] for row in rows)
+    }
+    room["operator"] = min(room["operator"], _NAME)
+    left_out = []
+    for title in _DISPENSABLE:
+        # two spaces between columns
+        if sum(room.values()) + 2 * (len(room) - 1) <= width:
+            break
+        if room.pop(title, None) is not None:
+            left_out.append(title)
+    return list(room), left_out
+
+
+def _room(title: str, texts: Iterable[str]) -> int:
+    """How wide a column is."""
+    return max(map(cell_len, [title, *texts]))
 
 
 def _facts(status: RunningStatus) -> Iterable[str]:
@@ -173,10 +228,3 @@ def _moment(watermark: int | None) -> str:
 
 def _up(status: RunningStatus) -> str:
     return span_in_words(status.metrics.uptime / 1000)
-
-
-def _table(*columns: tuple[str, str]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title, side in columns:
-        table.add_column(title, justify="right" if side == "r" else "left")
-    return table

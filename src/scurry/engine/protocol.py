@@ -42,6 +42,7 @@ An engine calls :meth:`CommitProtocol.start` once, then for each micro-batch
 
 from __future__ import annotations
 
+import logging
 import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -63,6 +64,8 @@ from scurry.runtime.envelope import CELLS, COMMIT, FEED, OPERATORS, REPORT, Enve
 from scurry.runtime.ingress import TaskPlan
 from scurry.runtime.report import decode_operators, decode_report
 from scurry.state.feeds import Feed, decode_feed
+
+_log = logging.getLogger("scurry.engine")
 
 
 class Outrun(Exception):
@@ -135,6 +138,11 @@ class CommitProtocol:
             self._ledger.drop_promises(history.last)
         self._ledger.settle()
         if self.settled and self.planned >= 0:
+            _log.warning(
+                "All sources of the job had ended when %s was made, so there is nothing left to "
+                "do. To run the job from the beginning, give it an empty directory.",
+                checkpoint,
+            )
             self.committed()
         if self._views is not None:
             self._views.running()

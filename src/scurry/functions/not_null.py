@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from scurry.common.errors import TypeMismatchError
+from scurry.common.errors import TypeMismatchError, shorten
 from scurry.common.options import tables
 
 
@@ -32,10 +32,11 @@ class NotNull:
             if not column.null_count:
                 continue
             if not self._drop:
+                (row,) = columns.slice(column.is_valid().index(False).as_py(), 1).to_pylist()
                 raise TypeMismatchError(
                     f"the column {self._names[place]!r} of {self._table} is NOT NULL, and a row "
-                    "has no value for it. Leave such rows out of the query, or set "
-                    f"'{tables.NOT_NULL_ENFORCER.key}' to 'DROP'"
+                    f"has no value for it: {shorten(row)}. Leave such rows out of the query, or "
+                    f"set '{tables.NOT_NULL_ENFORCER.key}' to 'DROP'"
                 )
             whole &= column.is_valid().to_numpy(zero_copy_only=False)
         return pa.array(whole)

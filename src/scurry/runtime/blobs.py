@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable
+from types import GeneratorType
 from typing import Any
 
 import numpy as np
@@ -90,10 +91,13 @@ def _dumps(content: tuple[Any, ...]) -> bytes:
         culprit = _unsendable(content[2] if content[1] is None else ())
         if culprit is None:
             raise
+        advice = "not open files, locks or connections."
+        if isinstance(culprit[0], GeneratorType):
+            advice = "not a generator: a function that yields its results is one for flat_map."
         raise ElementFailed(culprit[0]) from TypeMismatchError(
             f"{shorten(culprit[0])} of type {type(culprit[0]).__name__} cannot travel between "
             f"operators: {culprit[1]}. Emit plain data (numbers, strings, tuples, dataclasses), "
-            "not open files, locks or connections."
+            f"{advice}"
         )
 
 

@@ -66,6 +66,7 @@ _UNFINISHED = {
 def tokenize(source: SourceText) -> list[Token]:
     """The tokens of a text, the last of which is its end."""
     text, place, tokens, in_hint = source.text, 0, [], False
+    _check_characters(source)
     while place < len(text):
         if in_hint and text.startswith("*/", place):
             tokens.append(Token(Kind.SYMBOL, "*/", "", place, place + 2))
@@ -80,6 +81,20 @@ def tokenize(source: SourceText) -> list[Token]:
         place = found.end()
     tokens.append(Token(Kind.END, "", "", len(text), len(text)))
     return tokens
+
+
+def _check_characters(source: SourceText) -> None:
+    """Refuse a text that cannot be written as UTF-8."""
+    try:
+        source.text.encode()
+    except UnicodeEncodeError as failure:
+        # the message has to be shown, too
+        shown = SourceText(source.text.encode("utf-8", "replace").decode(), source.name)
+        raise SqlParserError(
+            f"{source.text[failure.start]!r} is half of a surrogate pair, which is no character",
+            Span(shown, failure.start, failure.start + 1),
+            advice="Decode the text properly where it is read, or remove what is broken.",
+        ) from None
 
 
 def _token(source: SourceText, found: re.Match[str]) -> Token:

@@ -120,6 +120,19 @@ def test_one_job_is_shown_with_its_operators(tmp_path: Path) -> None:
     assert " end " in source
 
 
+def test_on_a_narrow_terminal_columns_are_left_out_and_no_number_is_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "70")
+    running(tmp_path / "one", "1111" * 8, started=1.0)
+    text = shown()
+    assert "12,345" in text
+    assert "The terminal is too narrow for idle, waiting, out/s, lag" in text
+    assert "…" not in text
+    running(tmp_path / "two", "2222" * 8, name="payments", started=2.0)
+    assert f"22222222 is in {tmp_path}/two\n" in shown()
+
+
 def test_names_cannot_command_the_terminal(tmp_path: Path) -> None:
     running(tmp_path / "job")
     assert "\x1b" not in shown()

@@ -197,7 +197,7 @@ def test_a_crash_while_a_crash_is_mended(point: str) -> None:
 
 @pytest.mark.parametrize("batch", [0, 2], ids=["first", "last"])
 def test_a_crash_after_the_commit_and_before_the_sources_are_told(
-    batch: int, monkeypatch: pytest.MonkeyPatch
+    batch: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     program = Program()
     with LocalJob(program.compiled()) as job:
@@ -207,7 +207,9 @@ def test_a_crash_after_the_commit_and_before_the_sources_are_told(
             patch.setattr(job.planner, "committed", lambda: None)
             job.step(4)
         assert f"told {4 * batch + 4}" not in program.log
+        caplog.clear()
         job.recover()
+        assert ("so there is nothing left to do" in caplog.text) == (batch == 2)
         while job.step(4):
             pass
     assert program.log[-1] == "told 12", "also if there was nothing left to do"

@@ -243,4 +243,4 @@ def test_a_record_that_cannot_travel_names_the_sender() -> None:
     with pytest.raises(FunctionError, match="cannot travel between operators") as caught:
         list(router.finish(Mark(0)))
     assert "'from'" in str(caught.value)
-    assert "generator" in str(caught.value)
+    assert "a function that yields its results is one for flat_map" in str(caught.value)

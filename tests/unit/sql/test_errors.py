@@ -30,6 +30,7 @@ def refusal(text: str) -> SqlParserError:
         ("SELECT /* abc", "/*", "A comment has no end"),
         ('SELECT "a" FROM t', '"', "Double quotes mean nothing in Flink's SQL"),
         ("SELECT a # b", "#", "The character '#' means nothing in SQL"),
+        ("SELECT '\ud800'", "", "is half of a surrogate pair, which is no character"),
         ("SELECT a != b FROM t", "!=", "Flink's SQL has no !="),
         ("SELECT 1a", "a", "A number is followed by 'a'"),
         ("SELECT ? FROM t", "?", "Parameters of prepared statements do not exist"),

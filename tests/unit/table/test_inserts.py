@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,13 @@ from typing import Any
 import pytest
 
 from scurry.common.changelog import ChangelogMode
-from scurry.common.errors import FunctionError, ProgramError
+from scurry.common.errors import FunctionError, ProgramError, TypeMismatchError
 from scurry.plan.nodes import Sink
 from scurry.plan.relational import DropUpdateBefore, SinkMaterialize
 from scurry.planner.errors import SqlValidationError
 from scurry.planner.plan_inserts import plan_inserts
 from scurry.table import ExplainDetail, TableEnvironment
-from scurry.testing.tables import run_inserts
+from scurry.testing.tables import changes_of_table, run_inserts
 
 UPSERT = (
     "WITH ('connector' = 'upsert-kafka', 'topic' = 't', 'properties.bootstrap.servers' = 's:1', "
@@ -40,6 +41,25 @@ def files(env: TableEnvironment, name: str, columns: str, path: Path) -> None:
 def written(path: Path) -> list[Any]:
     lines = [line for file in path.glob("part*") for line in file.read_text().splitlines()]
     return sorted(map(json.loads, lines), key=repr)
+
+
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_a_byte_order_mark_is_no_part_of_the_first_row(
+    env: TableEnvironment, tmp_path: Path, form: str
+) -> None:
+    line = b'{"n": 1}' if form == "json" else b"1"
+    (tmp_path / "in").write_bytes(codecs.BOM_UTF8 + line + b"\n")
+    env.execute_sql(
+        f"CREATE TABLE marked (n INT) "
+        f"WITH ('connector' = 'filesystem', 'format' = '{form}', 'path' = '{tmp_path}/in')"
+    )
+    assert changes_of_table(env.from_path("marked")) == [("+I", 1)]
+
+
+def test_a_time_beyond_those_of_python_is_named(env: TableEnvironment) -> None:
+    query = "SELECT TIMESTAMPADD(DAY, n, TIMESTAMP '9999-12-30 00:00:00') AS later FROM words"
+    with pytest.raises(TypeMismatchError, match=r"'later' holds a time 10000-01-01.*AS STRING"):
+        changes_of_table(env.sql_query(query))
 
 
 def test_rows_go_to_columns_by_position(env: TableEnvironment, tmp_path: Path) -> None:

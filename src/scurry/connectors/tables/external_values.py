@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -28,9 +28,11 @@ from scurry.common.data_types import (
     MapType,
     MultisetType,
     RawType,
+    RowField,
     RowType,
     TimestampType,
 )
+from scurry.common.errors import TypeMismatchError
 from scurry.common.types import Row, RowKind
 
 __all__ = ["external_rows", "java_text", "row_converter", "to_external"]
@@ -48,7 +50,7 @@ def external_rows(
     """The rows of a batch, with their kinds. Those that ``collect`` gives out are not ``named``: as
     in PyFlink their fields have no names, and bytes are a bytearray."""
     lists = [
-        to_external(column, field.data_type, named)
+        _external(column, field, named)
         for column, field in zip(columns.columns, row_type, strict=True)
     ]
     names = tuple(row_type.field_names()) if named else None
@@ -57,6 +59,27 @@ def external_rows(
         for row, kind in zip(rows, kinds.tolist(), strict=True):
             row.set_row_kind(_KINDS[kind])
     return rows
+
+
+def _external(column: pa.Array, field: RowField, named: bool) -> list[Any]:
+    try:
+        return to_external(column, field.data_type, named)
+    except OverflowError:
+        wrong = next(each for each in column if _is_too_far(each))
+        shown = f" {wrong.cast(pa.string())}" if pa.types.is_timestamp(wrong.type) else ""
+        raise TypeMismatchError(
+            f"the column {field.name!r} holds a time{shown} that Python's datetime cannot hold: it "
+            f"goes from the year {MINYEAR} to {MAXYEAR}. Have the query leave such rows out, or "
+            f"give the time as a text: CAST({field.name} AS STRING)."
+        ) from None
+
+
+def _is_too_far(value: pa.Scalar) -> bool:
+    try:
+        value.as_py()
+    except OverflowError:
+        return True
+    return False
 
 
 def to_external(column: pa.Array, data_type: DataType, named: bool = True) -> list[Any]:
