@@ -57,10 +57,6 @@ TICKET_POINTS = ("kafka-written", "kafka-prepared")
 #: transaction still open
 ONE_WRITER_POINTS = ("kafka-transaction",)
 
-#: on the driver, beside the job: a batch of a streaming DataFrame has landed, and Spark has not
-#: committed it
-FEED_POINTS = ("landed",)
-
 #: on the driver, when a job starts with another parallelism: state dealt out; switched over
 RESCALE_POINTS = ("rescaling", "rescaled")
 

@@ -16,7 +16,6 @@ import contextlib
 import logging
 import os
 import socket
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -26,8 +25,9 @@ import msgspec
 
 from scurry.checkpoint.layout import Layout, draft_of
 from scurry.common.any_paths import AnyPath, path_of
-from scurry.common.errors import ConfigurationError
+from scurry.common.errors import ConfigurationError, StateError
 from scurry.common.job_metrics import JobMetrics
+from scurry.common.own_directories import is_alive, own_directory, user_root
 
 _log = logging.getLogger("scurry.engine")
 #: Seconds between two writes when there is news, and when there is none.
@@ -36,6 +36,7 @@ _NEWS_SECONDS, _SIGN_SECONDS = 1.0, 5.0
 SILENT_SECONDS = 20.0
 #: Of its time, the thread may spend one part in so many.
 _SHARE = 100
+_OTHERWISE = "Remove it, or set TMPDIR to a directory of your own."
 VERSION = 1
 
 
@@ -60,7 +61,7 @@ class RunningStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         ``silent`` if there was no sign of life for a while."""
         if self.metrics.state != "RUNNING":
             return self.metrics.state.lower()
-        if self.host == socket.gethostname() and not _is_alive(self.pid):
+        if self.host == socket.gethostname() and not is_alive(self.pid):
             return "gone"
         return "silent" if time.time() - self.written > SILENT_SECONDS else "running"
 
@@ -74,7 +75,7 @@ class _Pointer(msgspec.Struct, frozen=True):
 
 def jobs_directory() -> Path:
     """Where the jobs of this user on this machine are listed."""
-    return Path(tempfile.gettempdir(), f"scurry-{os.getuid()}", "jobs")
+    return user_root() / "jobs"
 
 
 def status_of(directory: str) -> RunningStatus | None:
@@ -98,16 +99,6 @@ def _pointers() -> Iterator[tuple[Path, _Pointer]]:
         with contextlib.suppress(OSError, msgspec.MsgspecError):
             if path.stat().st_uid == os.getuid():
                 yield path, msgspec.json.decode(path.read_bytes(), type=_Pointer)
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 class StatusFile:
@@ -139,9 +130,10 @@ class StatusFile:
 
     def _list(self) -> None:
         for path, pointer in _pointers():
-            if not _is_alive(pointer.pid):
+            if not is_alive(pointer.pid):
                 path.unlink(missing_ok=True)
-        self._pointer.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for directory in (user_root(), self._pointer.parent):
+            own_directory(directory, _OTHERWISE)
         entry = _Pointer(self._directory, os.getpid())
         _replace(self._pointer, msgspec.json.encode(entry))
 
@@ -193,5 +185,5 @@ def _replace(path: Path, content: bytes) -> None:
 def _never_fatal() -> Iterator[None]:
     try:
         yield
-    except OSError as failure:
+    except (OSError, StateError) as failure:
         _log.debug("the status of the job cannot be written: %s", failure)

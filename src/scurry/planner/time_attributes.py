@@ -11,7 +11,7 @@ from scurry.common.data_types import (
     TimestampKind,
     TimestampType,
 )
-from scurry.functions.expressions import Call, Expression, InputRef
+from scurry.functions.expressions import Call, Expression
 from scurry.planner.columns import Column
 
 
@@ -73,11 +73,6 @@ def materialized(expression: Expression) -> Expression:
     return expression
 
 
-def is_proctime_call(expression: Expression) -> bool:
-    """Whether an expression is PROCTIME()."""
-    return isinstance(expression, Call) and expression.function == "PROCTIME"
-
-
 def window_columns(time: DataType) -> tuple[Column, ...]:
     """The columns that a window table function adds: start, end, and a time attribute."""
     if is_proctime(time):
@@ -95,8 +90,3 @@ def window_columns(time: DataType) -> tuple[Column, ...]:
         Column("window_end", bound),
         Column("window_time", attribute),
     )
-
-
-def same_column(expression: Expression) -> int | None:
-    """The index of the column that an expression is, None if it is anything else."""
-    return expression.index if isinstance(expression, InputRef) else None

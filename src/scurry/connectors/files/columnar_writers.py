@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
@@ -25,9 +25,6 @@ from scurry.common.types import Row
 from scurry.connectors.files.avro_columns import arrow_schema
 from scurry.connectors.files.avro_format import AvroSchema
 from scurry.runtime.columns import ElementCodec, infer_columns
-
-#: From records to columns.
-ToColumns = Callable[[list[Any]], pa.RecordBatch]
 
 
 class ParquetBulkWriters:

@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from scurry.common.errors import ProgramError
-from scurry.common.serialization import DeserializationSchema
 from scurry.common.type_information import TypeInformation
 from scurry.common.typeinfo import Types
 from scurry.connectors.files.formats import (
@@ -274,28 +273,3 @@ class TextLineFormat(LineFormat):
         if b"\r" in data:
             lines = [line.removesuffix("\r") for line in lines]
         return SourceBatch(rows=lines) if lines else None
-
-
-class SchemaLineFormat(LineFormat):
-    """Each line, as bytes without its end, given to a :class:`DeserializationSchema`."""
-
-    failures = (Exception,)
-
-    def __init__(
-        self, schema: DeserializationSchema, type_info: TypeInformation | None = None
-    ) -> None:
-        if not isinstance(schema, DeserializationSchema):
-            raise ProgramError(f"a DeserializationSchema is needed, got {schema!r}.")
-        self._schema = schema
-        self._type = type_info
-
-    @property
-    def type_info(self) -> TypeInformation | None:
-        return self._type
-
-    def parse(self, data: bytes) -> SourceBatch | None:
-        lines = data.split(b"\n")
-        if not lines[-1]:
-            lines.pop()
-        rows = [self._schema.deserialize(line.removesuffix(b"\r")) for line in lines]
-        return SourceBatch(rows=[row for row in rows if row is not None])

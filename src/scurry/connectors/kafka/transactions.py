@@ -351,13 +351,6 @@ class BatchTransactions:
         self._drop()
         time.sleep(_RETRY_SECONDS)
 
-    def _fenced_without_the_lease(self) -> bool:
-        """Whether the one who has fenced this driver off was a driver that it had taken over from,
-        as far as can be told; raises if it is the other way round."""
-        self._lease.check()
-        self._fenced += 1
-        return self._lease.epoch > 0 and self._fenced <= _MOST_FENCED
-
     def _drop(self) -> None:
         if self._producer is not None:
             self._producer.purge()

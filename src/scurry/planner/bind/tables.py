@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scurry.common.changelog import ChangelogMode
 from scurry.common.data_types import DataType, LocalZonedTimestampType, TimestampType
 from scurry.functions.expressions import Expression, InputRef
 from scurry.planner.algebra import Column, Node, Project, Scan, Watermark
@@ -77,11 +76,6 @@ def _with_watermark(node: Node, table: Table, catalog: Catalog) -> Node:
             "INTERVAL; CAST it if need be.",
         )
     return Watermark(node, at, expression, span=span)
-
-
-def upsert_key(table: Table) -> tuple[str, ...]:
-    """The columns by which the table's changes replace each other, none for other tables."""
-    return table.primary_key if table.mode is ChangelogMode.UPSERT else ()
 
 
 def renamed(node: Node, names: tuple[str, ...]) -> Node:

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from scurry.runtime.expressions.context import EvaluationContext
 
@@ -75,8 +74,3 @@ def as_array(datum: Datum, count: int) -> pa.Array:
     if isinstance(datum, pa.Scalar):
         return broadcast(datum, count)
     return datum.combine_chunks() if isinstance(datum, pa.ChunkedArray) else datum
-
-
-def places_of(mask: pa.Array) -> pa.Array:
-    """The places at which a mask is true."""
-    return pc.indices_nonzero(mask)

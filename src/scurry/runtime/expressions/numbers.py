@@ -162,15 +162,6 @@ def rounded(column: pa.Array, kind: pa.DataType) -> pa.Array:
     return pc.if_else(fits, wide, pa.scalar(None, wide.type)).cast(kind)
 
 
-def unary(name: str, compute: Callable[[pa.Array], Any]) -> None:
-    """Registers a function of one column of doubles."""
-
-    def build(call: Call) -> Evaluate:
-        return lambda rows, value: compute(value)
-
-    kernel(name)(build)
-
-
 def numpy_double(name: str, compute: Callable[..., Any]) -> None:
     """Registers a function of NumPy's over columns of doubles."""
 

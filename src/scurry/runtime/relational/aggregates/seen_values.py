@@ -21,8 +21,6 @@ from scurry.runtime.columnar.equal_rows import Hashes, distinct, equal_ids, numb
 from scurry.runtime.columnar.row_table import RowTable
 from scurry.runtime.relational.aggregates.segments import Mask, Segments
 
-#: Opens the table of a name, for the columns of keys and values.
-OpenSeen = Callable[[str, pa.Schema], RowTable]
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
