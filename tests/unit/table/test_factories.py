@@ -20,7 +20,9 @@ from scurry.connectors.tables.kafka_rows import RecordColumns, RowRecords
 from scurry.plan.nodes import Sink, Source
 from scurry.table.catalog import Column, ObjectIdentifier, ResolvedSchema, UniqueConstraint
 from scurry.table.factories import CONNECTORS, TableContext, make_sink, make_source
+from scurry.table.table_environment import TableEnvironment
 from scurry.testing.relations import changes_of
+from scurry.testing.tables import changes_of_table
 
 INT, STRING = DataTypes.INT(), DataTypes.STRING()
 KAFKA = {
@@ -267,6 +269,20 @@ def test_a_partition_without_a_value_has_the_name_that_the_table_gives_it(tmp_pa
     for more, value in (({}, "none"), ({"partition.default-name": "none"}, None)):
         made = make_source(context({**files, **more}, partitions=("b",)))
         assert changes_of(Source(name="t", source=made.source, uid="t")) == [("+I", 1, value)]
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "parquet", "orc", "avro"])
+def test_queries_may_read_no_column_of_the_files(
+    env: TableEnvironment, tmp_path: Path, form: str
+) -> None:
+    columns, path = {"a": INT, "b": STRING}, tmp_path / "out"
+    write_and_read(tmp_path, form, columns, ("b",))
+    env.execute_sql(
+        "CREATE TABLE t (a INT, b STRING, f STRING METADATA FROM 'file.name' VIRTUAL) "
+        f"PARTITIONED BY (b) WITH ('connector'='filesystem', 'path'='{path}', 'format'='{form}')"
+    )
+    for column in ("f", "b"):
+        assert len(changes_of_table(env.sql_query(f"SELECT {column} FROM t"))) == 20
 
 
 def test_files_are_chosen_by_a_pattern_of_their_whole_paths(tmp_path: Path) -> None:

@@ -122,6 +122,9 @@ class FilesystemFactory(ConnectorFactory):
         """The columns that are in files, and those of the source."""
         physical = context.physical
         held = RowType([one for one in physical if one.name not in context.partition_keys])
+        if not len(held) and context.declared is not None:
+            # a query that reads none of the columns in files still needs their rows
+            held = RowType(list(self._lines_of(context))[:1])
         known = [(one.name, METADATA[one.metadata_key or one.name]) for one in context.metadata]
         whole = physical
         for name, data_type in known:
