@@ -123,14 +123,8 @@ class ModelMethods:
         return catalog.get_model(path) if catalog.model_exists(path) else None
 
     def models_of(self, catalog: str, database: str) -> list[str]:
-        """The models of a database, with the temporary ones."""
-        held = self._catalogs.catalog(catalog).list_models(database)
-        more = {
-            one.object_name
-            for one in self._temporary_models
-            if (one.catalog_name, one.database_name) == (catalog, database)
-        }
-        return sorted({*held, *more})
+        """The models of a database, without temporary ones, as Flink lists them."""
+        return sorted(self._catalogs.catalog(catalog).list_models(database))
 
     def drop_model(self, model_path: str, ignore_if_not_exists: bool = True) -> bool:
         """Drop a model of a catalog; False if there is none."""

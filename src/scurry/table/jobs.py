@@ -41,6 +41,7 @@ from scurry.planner.plan import plan_query
 from scurry.planner.plan_inserts import plan_inserts
 from scurry.table.catalog.resolved_schema import ResolvedSchema
 from scurry.table.explain_detail import ExplainDetail
+from scurry.table.frames import data_frame
 from scurry.table.planner_options import options_of
 from scurry.table.relations import row_type_of
 from scurry.table.result_kind import ResultKind
@@ -240,18 +241,9 @@ class Jobs:
 
     def to_pandas(self, table: ApiTable) -> pd.DataFrame:
         """Run a query to its end; the table that its changes amount to."""
-        row_type = table.row_type
         sink, client = self._collecting(table.relation)
         kept = table_of(_until_end(sink, client))
-        import pandas as pd
-
-        lists = list(zip(*kept, strict=True)) or [()] * len(row_type)
-        return pd.DataFrame(
-            {
-                name: pd.Series(list(values), dtype=None if values else object)
-                for name, values in zip(row_type.field_names(), lists, strict=True)
-            }
-        )
+        return data_frame(table.row_type, [tuple(row) for row in kept])
 
     def insert(self, pipelines: Sequence[TablePipeline]) -> TableResult:
         """Run INSERTs as one job; with ``table.dml-sync`` until it ends."""

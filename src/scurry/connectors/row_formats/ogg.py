@@ -1,7 +1,7 @@
 """Oracle GoldenGate's change events in JSON.
 
 ``op_type`` says what happened: ``I`` (inserted), ``U`` (updated), ``D`` (deleted); ``before`` and
-``after`` hold the row. ``T``, a table that was emptied, names no rows and is passed over.
+``after`` hold the row. ``T``, a table that was emptied, names no rows and is refused, as in Flink.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ _PARTS: dict[str, tuple[tuple[str, RowKind], ...]] = {
     "I": (("after", RowKind.INSERT),),
     "U": (("before", RowKind.UPDATE_BEFORE), ("after", RowKind.UPDATE_AFTER)),
     "D": (("before", RowKind.DELETE),),
-    "T": (),
 }
 
 
@@ -31,7 +30,7 @@ class OggDecoding(ChangeEventDecoding):
     def changes(self, event: Any) -> list[Change]:
         what = event["op_type"]
         if what not in _PARTS:
-            raise ValueError(f"the op_type of GoldenGate is I, U, D or T, got {what!r}")
+            raise ValueError(f"the op_type of GoldenGate is I, U or D, got {what!r}")
         found = []
         for part, kind in _PARTS[what]:
             row = event.get(part)
