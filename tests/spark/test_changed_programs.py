@@ -82,6 +82,7 @@ def failed(tmp_path: Path) -> Path:
     return tmp_path / "ck"
 
 
+@pytest.mark.micro_batch("counts micro-batches")
 def test_state_is_dropped_only_with_leave(failed: Path) -> None:
     before = (failed / "job.json").read_bytes()
     with pytest.raises(StateError, match=r"uid 'count', .*ValueState 'count'"):
@@ -96,6 +97,7 @@ def test_state_is_dropped_only_with_leave(failed: Path) -> None:
     assert list(newest.inventory) == ["letters", "other"]
 
 
+@pytest.mark.micro_batch("counts micro-batches")
 def test_a_source_that_was_dropped_leaves_nothing_behind(failed: Path) -> None:
     """Not in the plan either that was made before, and is run again."""
     counts = run(failed, source="other", **{IGNORE_OLDER.replace(".", "__"): "true"})
@@ -103,6 +105,7 @@ def test_a_source_that_was_dropped_leaves_nothing_behind(failed: Path) -> None:
     assert run(failed, source="other") == []
 
 
+@pytest.mark.micro_batch("counts micro-batches")
 @pytest.mark.parametrize("parallelism", [2, 3])
 def test_state_goes_along_when_keyed_levels_are_inserted(failed: Path, parallelism: int) -> None:
     """Also with the micro-batch that has to be run again, and with a failure behind the change."""

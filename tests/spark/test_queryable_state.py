@@ -118,6 +118,7 @@ def check(answer: Answer, seen: Answer) -> None:
     assert all(number % KEYS == answer.key for number in seen.value)
 
 
+@pytest.mark.micro_batch("in the live engine a checkpoint counts before sinks commit")
 def test_a_query_never_sees_what_a_crash_takes_back(tmp_path: Path) -> None:
     sink = FailingSink(at=4)
     strategy = {

@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from scurry.common import Configuration
 from scurry.common.job_status import JobStatus
 from scurry.datastream import KeyedProcessFunction, MapFunction, StreamExecutionEnvironment
@@ -101,6 +103,7 @@ def add_job(env: Any, sink: Sink) -> None:
     counts.sink_to(sink).uid("sink")
 
 
+@pytest.mark.micro_batch("counts micro-batches")
 def test_a_stopped_job_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     """The directory has a name in which every character has a meaning somewhere."""
     place = tmp_path / "a b%20c#d?e*[f]{g}+é"

@@ -137,6 +137,7 @@ def results(root: Path) -> Counter[tuple[Any, ...]]:
     return Counter(map(tuple, Numbered(root / "out").results()))
 
 
+@pytest.mark.micro_batch("counts micro-batches")
 @pytest.mark.parametrize("runs_above", [RUNS_ABOVE, 0], ids=["in the log", "in runs"])
 def test_two_slots_become_three_and_then_one(tmp_path: Path, runs_above: int) -> None:
     (tmp_path / "out").mkdir()
@@ -168,6 +169,7 @@ run(Path({root!r}), {parallelism})
 """
 
 
+@pytest.mark.micro_batch("counts micro-batches")
 def test_a_job_that_dies_while_it_is_rescaled_loses_and_doubles_nothing(tmp_path: Path) -> None:
     """It dies at each point of a change, and then begins another one. With ``after-sinks`` the
     first micro-batch after the change has reached the sink, and is run again with yet another

@@ -209,6 +209,7 @@ def _die(root: Path, checkpoint: str, savepoint: str, faults: Path, point: str) 
     assert (faults / f"{point}.struck").exists()
 
 
+@pytest.mark.micro_batch("counts micro-batches")
 def test_killed_while_a_savepoint_is_taken_and_restored(tmp_path: Path) -> None:
     sink, faults = sink_in(tmp_path / "out"), tmp_path / "faults"
     faults.mkdir()

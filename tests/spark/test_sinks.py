@@ -83,6 +83,7 @@ def hook() -> Iterator[Any]:
     server.server_close()
 
 
+@pytest.mark.micro_batch("counts micro-batches")
 def test_killed_drivers_leave_every_record_once(
     tmp_path: Path, postgres_server: PostgresServer, redis_server: RedisServer, hook: Any
 ) -> None:

@@ -94,6 +94,7 @@ for declared in (True, False):
 """
 
 
+@pytest.mark.micro_batch("counts micro-batches")
 def test_a_class_of_a_script_may_change_between_two_starts(tmp_path: Path) -> None:
     script = tmp_path / "job.py"
     script.write_text(f"ROOT = {str(tmp_path)!r}\n{SCRIPT}")
