@@ -171,7 +171,7 @@ class Conductor:
         self._committing: tuple[Future[None], Ending] | None = None
         #: whether rounds were planned since the last marked one
         self._unmarked = False
-        self._last_checkpoint = 0.0
+        self._last_round = self._last_checkpoint = 0.0
         self._next_look = 0.0
         #: which task reads which source partition
         self._dealt: dict[tuple[str, str], int] = {}
