@@ -4,6 +4,8 @@
 function; ``tumble_stream`` is the same as a program of streams, which only Scurry runs. ``join``
 has each key once on either side. Rates count the rows that are read, of both inputs of the join,
 from the statement to its end, with the start of the job. Every contender writes into nothing.
+With ``--turns`` each operator runs so many times in one process, in this order and in the other by
+turns, and rates are medians: what is first in a process is slower, whatever it is.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 
 import click
 import numpy as np
@@ -82,9 +85,11 @@ def _pieces(events: int, step: int) -> Iterator[pa.Table]:
 @click.option("--events", default=10_000_000, show_default=True, help="rows of each table")
 @click.option("--query", "only", multiple=True, type=click.Choice(list(QUERIES)))
 @click.option("--contender", "who", multiple=True, type=click.Choice(list(_WHO)))
-def main(events: int, only: tuple[str, ...], who: tuple[str, ...]) -> None:
+@click.option("--turns", default=1, show_default=True)
+def main(events: int, only: tuple[str, ...], who: tuple[str, ...], turns: int) -> None:
     """Time the operators."""
-    texts = {name: text for name, text in QUERIES.items() if not only or name in only}
+    chosen = [name for name in QUERIES if not only or name in only]
+    texts = _by_turns(chosen, turns)
     found = {
         name: run_contender(
             name, texts, lambda form: written(events, form), "--numbers", contenders=_WHO
@@ -94,13 +99,26 @@ def main(events: int, only: tuple[str, ...], who: tuple[str, ...]) -> None:
     }
     show_times(f"SQL operators, {events:,} rows a table, {machine()}: seconds", texts, found)
     for name, seconds in found.items():
-        for query, time in seconds.items():
-            if isinstance(time, float) and query in texts:
+        for query in chosen:
+            times = [seconds.get(f"{query}_{turn}", seconds.get(query)) for turn in range(turns)]
+            measured = [time for time in times if isinstance(time, float)]
+            if measured:
                 rows = events * (2 if query == "join" else 1)
-                print(f"{name:<14} {query:<14} {rows / time:>12,.0f} rows/s")
+                print(f"{name:<14} {query:<14} {rows / median(measured):>12,.0f} rows/s")
     OUT.mkdir(parents=True, exist_ok=True)
     kept = json.dumps({"events": events, "seconds": found}, indent=1)
     (OUT / "sql_operators.json").write_text(kept)
+
+
+def _by_turns(chosen: list[str], turns: int) -> dict[str, str]:
+    """What is to be run, in order: each operator once, or ``turns`` times under numbered names."""
+    if turns == 1:
+        return {name: QUERIES[name] for name in chosen}
+    return {
+        f"{name}_{turn}": QUERIES[name]
+        for turn in range(turns)
+        for name in (chosen if turn % 2 == 0 else reversed(chosen))
+    }
 
 
 if __name__ == "__main__":

@@ -17,13 +17,13 @@ from scurry.datastream.formats.parquet import ParquetColumnarRowInputFormat
 from scurry.datastream.window import TumblingEventTimeWindows
 
 
-def stream(options: argparse.Namespace) -> None:
+def stream(options: argparse.Namespace, name: str = "stream") -> None:
     """The tumbling window, without SQL."""
     settings = Configuration()
     settings.set_string("spark.master", f"local[{options.parallelism}]")
     settings.set_string("parallelism.default", str(options.parallelism))
-    settings.set_string("execution.checkpointing.dir", str(options.work / "stream" / "checkpoint"))
-    settings.set_string("scurry.state.local-dir", str(options.work / "stream" / "local"))
+    settings.set_string("execution.checkpointing.dir", str(options.work / name / "checkpoint"))
+    settings.set_string("scurry.state.local-dir", str(options.work / name / "local"))
     env = StreamExecutionEnvironment.get_execution_environment(settings)
     form = ParquetColumnarRowInputFormat(["k", "v", "ms"])
     source = FileSource.for_bulk_file_format(form, str(options.data / "numbers")).build()
@@ -47,7 +47,7 @@ def main() -> None:
             _nexmark.run(tables, {name: text})
             continue
         began = time.time()
-        stream(options)
+        stream(options, name)
         print(json.dumps({"query": name, "seconds": round(time.time() - began, 3)}), flush=True)
 
 

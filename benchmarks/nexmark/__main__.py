@@ -112,6 +112,7 @@ def run_contender(
     command += ["--work", str(work), "--queries", str(work / "queries.json"), *options, *more]
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     found: Seconds = {}
+    failed = False
     try:
         with subprocess.Popen(
             command,
@@ -128,11 +129,16 @@ def run_contender(
                         said = json.loads(line)
                         query = said["query"]
                         found[query] = said.get("seconds", said.get("failed", "?"))
+                        failed |= "failed" in said
                         print(f"  {name:<14} {query:<4} {found[query]}", flush=True)
             found[MEMORY] = watch.peak_mb()
             print(f"  {name:<14} at most {found[MEMORY]:,} MB", flush=True)
         if process.returncode:
             print("\n".join((work / "log").read_text().splitlines()[-12:]), file=sys.stderr)
+        if process.returncode or failed:
+            OUT.mkdir(parents=True, exist_ok=True)
+            kept = shutil.copy(work / "log", OUT / f"{module}.log")
+            print(f"  {name:<14} failed: what its processes have printed is in {kept}", flush=True)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return found

@@ -12,7 +12,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scurry.functions.aggregate_calls import AggregateCall
+from scurry.functions.aggregate_calls import AggregateCall, AssignedWindows
 from scurry.plan.nodes import Node
 from scurry.plan.relational import (
     SessionAggregate,
@@ -96,9 +96,13 @@ def windows(kind: str, at: int) -> list[tuple[int, int]]:
 SIZES = {"tumble": (10, 0), "hop": (10, 5), "cumulate": (20, 5)}
 
 
-def aggregate(rows: list[Any], kind: str, names: list[str], delay: int) -> WindowAggregate:
+def aggregate(
+    rows: list[Any], kind: str, names: list[str], delay: int, assigned: bool = False
+) -> WindowAggregate:
+    """Aggregates of windows; ``assigned`` are those that the aggregate finds by itself."""
     size, step = SIZES[kind]
-    table = WindowTable(
+    calls = tuple(CALLS[name] for name in names)
+    table: Node = WindowTable(
         name="windows",
         inputs=(timed(rows, delay),),
         columns=pa.schema([*SCHEMA, *WINDOW]),
@@ -107,15 +111,17 @@ def aggregate(rows: list[Any], kind: str, names: list[str], delay: int) -> Windo
         size=size,
         step=step,
     )
+    found = AssignedWindows(kind, 3, size, step, 0, table.schema, (0,), calls)
     results = [(name, CALLS[name].type) for name in names]
     return WindowAggregate(
         name="aggregate",
         uid="aggregate",
-        inputs=(keyed(table, 0),),
+        inputs=(keyed(timed(rows, delay) if assigned else table, 0),),
         columns=pa.schema([("k", pa.string()), *results, *WINDOW]),
-        calls=tuple(CALLS[name] for name in names),
+        calls=calls,
         window_start=4,
         window_end=5,
+        windows=found if assigned else None,
     )
 
 
@@ -178,6 +184,29 @@ def test_windows_have_what_came_in_time(
     rescale: dict[int, int],
 ) -> None:
     sent = changes_of(aggregate(rows, kind, names, delay), cut, crash, restart, rescale, 2)
+    assert shown(sent) == expected(rows, kind, names, delay)
+
+
+@given(
+    rows,
+    st.sampled_from(sorted(SIZES)),
+    st.lists(st.sampled_from(sorted(COMBINED)), max_size=3, unique=True),
+    delays,
+    cuts,
+    troubles,
+    degrees,
+)
+def test_an_aggregate_that_finds_windows_by_itself_makes_the_same(
+    rows: list[Any],
+    kind: str,
+    names: list[str],
+    delay: int,
+    cut: list[int],
+    crash: list[int],
+    rescale: dict[int, int],
+) -> None:
+    node = aggregate(rows, kind, names, delay, assigned=True)
+    sent = changes_of(node, cut, crash, rescale=rescale, parallelism=2)
     assert shown(sent) == expected(rows, kind, names, delay)
 
 

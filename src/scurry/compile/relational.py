@@ -100,7 +100,10 @@ _OPERATORS: dict[type[nodes.Relational], tuple[type[Operator], Arguments]] = {
     nodes.RegularJoin: (JoinOperator, _keyed("kind", "condition", "null_equal", "retentions")),
     nodes.WindowAggregate: (
         WindowAggregateOperator,
-        _keyed("calls", "window_start", "window_end", "properties", "event_time", "retracting"),
+        _keyed(
+            *("calls", "window_start", "window_end", "properties", "event_time", "retracting"),
+            "windows",
+        ),
     ),
     nodes.SessionRows: (SessionRowsOperator, _keyed("time", "gap")),
     nodes.ChangelogNormalize: (ChangelogNormalizeOperator, _keyed("update_before")),

@@ -68,6 +68,23 @@ class SortKey:
 
 
 @dataclass(frozen=True)
+class AssignedWindows:
+    """Windows that an aggregate finds for each row by itself, from the time in the column ``time``;
+    ``kind`` and what follows are those of the window table function. ``columns`` are what its input
+    would be if that function stood before it, and ``keys`` and ``calls`` refer to these: state is
+    the same either way."""
+
+    kind: str
+    time: int
+    size: int
+    step: int
+    offset: int
+    columns: pa.Schema
+    keys: tuple[int, ...]
+    calls: tuple[AggregateCall, ...]
+
+
+@dataclass(frozen=True)
 class Frame:
     """The rows that an OVER aggregate looks at: from ``preceding`` before the current row to
     ``following`` after it. They count rows (``rows``), or the unit of the column of the order,

@@ -26,6 +26,7 @@ from scurry.common.changelog import ChangelogMode
 from scurry.common.type_information import TypeInformation
 from scurry.functions.aggregate_calls import (
     AggregateCall,
+    AssignedWindows,
     ColumnsKey,
     Frame,
     SortKey,
@@ -228,7 +229,8 @@ class WindowAggregate(Keyed):
     ``properties``: "start", "end", "time" (the last instant, a time attribute). A window fires when
     event time reaches its end; with ``event_time`` false when the clock does. Rows that come later
     are dropped and counted. Where the input is ``retracting``, a row that is taken back counts as
-    one less in the window of its time."""
+    one less in the window of its time. With ``windows`` the input has a time instead of the bounds
+    of windows, and ``window_start`` and ``window_end`` are not read."""
 
     calls: tuple[AggregateCall, ...]
     window_start: int
@@ -237,6 +239,7 @@ class WindowAggregate(Keyed):
     event_time: bool = True
     retracting: bool = False
     zone: str = ""
+    windows: AssignedWindows | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

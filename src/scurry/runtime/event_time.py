@@ -34,6 +34,7 @@ from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, NO_TIMESTAMP, Bat
 from scurry.runtime.failures import ElementFailed
 from scurry.runtime.operator import Operator, longs
 from scurry.runtime.poison import PoisonGuard, emit_letters, stamp_at
+from scurry.runtime.running import running_max
 from scurry.runtime.selectors import picked_field
 from scurry.runtime.specs import OperatorSpec
 
@@ -98,7 +99,7 @@ class TimestampsOperator(Operator):
             batch.wm = batch.pos = self._generate(batch)
         elif strategy.kind == "bounded" and batch.ts is not None:
             before = cells.get(self._cell("max"), MIN_WATERMARK)
-            running = np.maximum.accumulate(np.concatenate(([before], batch.ts)))
+            running = running_max(np.concatenate(([before], batch.ts)))
             # what earlier strategies decided no longer orders these records
             batch.wm = batch.pos = self._watermarks(running[:-1])
             cells[self._cell("max")] = int(running[-1])

@@ -16,6 +16,7 @@ import numpy as np
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, Batch, Longs
 from scurry.runtime.concat import concat
 from scurry.runtime.event_time import Mark
+from scurry.runtime.running import running_max, running_min
 
 #: One batch as it arrived: channel, number in the channel, input port, records.
 Arrival = tuple[str, int, int, Batch]
@@ -156,9 +157,9 @@ class InputGate:
         # where records of several partitions were merged before, the watermark of a record is lower
         # than its place: it holds back what stands before it, too
         waited_for = np.where(counted[owners], own, MAX_WATERMARK) if counted.any() else own
-        coming = np.minimum.accumulate(waited_for[::-1])[::-1]
-        combined = np.minimum(coming, np.minimum.accumulate(caps)[:-1])
-        watermarks = np.maximum.accumulate(np.maximum(combined, self.current))
+        coming = running_min(waited_for[::-1])[::-1]
+        combined = np.minimum(coming, running_min(caps)[:-1])
+        watermarks = running_max(np.maximum(combined, self.current))
         # a stream without event time beside one that has ended stays without
         if whole.wm is not None or watermarks[-1] > MIN_WATERMARK:
             whole.wm = watermarks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +11,8 @@ from tests.unit.planner.tables import Tables
 
 from scurry.common.data_types import DataTypes
 from scurry.functions.udfs import AggregateFunction, udaf
-from scurry.plan.relational import GroupAggregate, RegularJoin
+from scurry.plan.node import Node
+from scurry.plan.relational import GroupAggregate, RegularJoin, WindowAggregate, WindowTable
 from scurry.planner.errors import SqlNotSupportedError
 from scurry.planner.explain import explain
 from scurry.planner.options import PlannerOptions
@@ -254,3 +256,43 @@ def test_two_phases_and_split_distinct_are_explained() -> None:
         (1, 3, 3),
         (2, 1, None),
     ]
+
+
+HOPS = "TABLE(HOP(TABLE e, DESCRIPTOR(ts), INTERVAL '5' SECOND, INTERVAL '10' SECOND))"
+
+
+def _nodes(node: Node) -> Iterator[Node]:
+    yield node
+    for each in node.inputs:
+        yield from _nodes(each)
+
+
+@pytest.mark.parametrize(
+    ("query", "assigned"),
+    [
+        (f"SELECT k, COUNT(*) FROM {HOPS} GROUP BY k, window_start, window_end", True),
+        (f"SELECT COUNT(*), MAX(ts) FROM {HOPS} GROUP BY window_start, window_end", True),
+        (f"SELECT UPPER(k), SUM(v) FROM {HOPS} GROUP BY UPPER(k), window_start, window_end", True),
+        (f"SELECT COUNT(DISTINCT v) FROM {HOPS} GROUP BY window_start, window_end", False),
+        (f"SELECT MAX(window_end) FROM {HOPS} GROUP BY window_start, window_end", False),
+        (
+            f"SELECT k, COUNT(*) FROM {HOPS} WHERE window_start > TIMESTAMP '2024-01-01 00:00:05' "
+            "GROUP BY k, window_start, window_end",
+            False,
+        ),
+    ],
+)
+def test_aggregates_find_the_windows_of_rows_by_themselves(
+    tables: Tables, query: str, assigned: bool
+) -> None:
+    planned = plan_query(tables.bind(query)).node
+    nodes = list(_nodes(planned))
+    (found,) = (one for one in nodes if isinstance(one, WindowAggregate))
+    assert (found.windows is not None) is assigned
+    assert any(isinstance(one, WindowTable) for one in nodes) is not assigned
+
+
+def test_rows_of_several_windows_are_combined_before_they_are_in_each(tables: Tables) -> None:
+    query = f"SELECT k, SUM(v) FROM {HOPS} GROUP BY k, window_start, window_end"
+    expected = [("a", 1), ("a", 1), ("a", 7), ("a", 7), ("b", 2), ("b", 2), ("b", 5), ("b", 5)]
+    assert sorted(tables.rows(query)) == [*expected, ("c", 1), ("c", 1)]

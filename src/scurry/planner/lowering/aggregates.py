@@ -6,6 +6,7 @@ from typing import Any
 
 from scurry.functions.aggregate_calls import (
     AggregateCall,
+    AssignedWindows,
     Frame,
 )
 from scurry.functions.udfs import AggregateFunction
@@ -14,8 +15,9 @@ from scurry.plan import relational as plan
 from scurry.plan.node import Node as PlanNode
 from scurry.planner import algebra, physical
 from scurry.planner.algebra import Aggregation, Columns
+from scurry.planner.assign_windows import rows_to_assign
 from scurry.planner.gaps import refuse
-from scurry.planner.lowering.core import LoweringCore, sort_keys
+from scurry.planner.lowering.core import LoweringCore, schema_of, sort_keys
 from scurry.planner.lowering.matches import lowered_match
 from scurry.planner.time_attributes import is_proctime
 from scurry.planner.traits import changes_of
@@ -50,16 +52,26 @@ def lower_window_aggregate(
     lowering: LoweringCore, node: physical.WindowAggregate, before: bool
 ) -> PlanNode:
     _check_retracting(node)
+    zone = lowering.zone_of(node)
+    # in local time the bounds are other times than those of rows
+    found = None if zone else rows_to_assign(node)
+    if found is not None:
+        columns = schema_of(node.input.columns)
+        windows = AssignedWindows(*found.windows, columns, node.keys, _calls(node.calls))
+        source, keys, calls = found.source, found.keys, found.calls
+    else:
+        windows, source, keys, calls = None, node.input, node.keys, node.calls
     return plan.WindowAggregate(
         **lowering.common(node, before),
-        inputs=(lowering.keyed(node.input, node.keys),),
-        calls=_calls(node.calls),
+        inputs=(lowering.keyed(source, keys),),
+        calls=_calls(calls),
         window_start=node.start,
         window_end=node.end,
         properties=_properties(node.window),
         event_time=node.event_time,
         retracting=not changes_of(node.input).grows,
-        zone=lowering.zone_of(node),
+        zone=zone,
+        windows=windows,
     )
 
 

@@ -25,12 +25,20 @@ Columns = dict[str, Array]
 _LONGS = np.iinfo(np.int64)
 _SAFE = 1 << 62
 _VERSION = 1
+#: How many rows runs must have, on average, to be looked at as runs.
+_RUN = 16
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder().decode
 
 
 def groups_of(*ids: Longs) -> tuple[list[Longs], Longs]:
     """The distinct tuples of several columns, in order, and which of them each row is."""
+    wide = [_in_runs(column) for column in ids]
+    if any(one is not None for one in wide):
+        ranked = [c if one is None else one[1] for c, one in zip(ids, wide, strict=True)]
+        ranks, inverse = groups_of(*ranked)
+        pairs = zip(ranks, wide, strict=True)
+        return [c if one is None else one[0][c] for c, one in pairs], inverse
     shapes = []
     whole: Any = 0
     dense = 1
@@ -43,7 +51,7 @@ def groups_of(*ids: Longs) -> tuple[list[Longs], Longs]:
     if dense < _SAFE:
         for column, (low, span) in zip(ids, shapes, strict=True):
             whole = whole * span + (column - low)
-        if dense <= 4 * size + 1024:
+        if dense <= 8 * size + 1024:
             seen = np.zeros(dense, dtype=bool)
             seen[whole] = True
             found = np.flatnonzero(seen)
@@ -65,10 +73,33 @@ def groups_of(*ids: Longs) -> tuple[list[Longs], Longs]:
     return [column[order][fresh] for column in ids], inverse
 
 
+def _in_runs(column: Longs) -> tuple[Longs, Longs] | None:
+    """The distinct values of a column and the rank of each row's, if values are far apart and stand
+    in few long runs, as times of windows do; None otherwise. Ranks leave no gaps between them, so
+    that rows can be counted in a table instead of being sorted."""
+    size = len(column)
+    if int(column.max()) - int(column.min()) < size:
+        return None
+    begins = np.flatnonzero(column[1:] != column[:-1]) + 1
+    if len(begins) * _RUN > size:
+        return None
+    begins = np.concatenate(([0], begins))
+    values, ranks = np.unique(column[begins], return_inverse=True)
+    return values, np.repeat(ranks, np.diff(begins, append=size))
+
+
 def combine(columns: Columns, inverse: Longs, groups: int) -> Columns:
-    """Rows of the same group combined into one."""
+    """Rows of the same group combined into one. Counts that are one and the same array stay so."""
+    made: Columns = {}
+    counts: dict[int, Array] = {}
     with np.errstate(invalid="ignore"):
-        return {name: _combined(name, column, inverse, groups) for name, column in columns.items()}
+        for name, column in columns.items():
+            counted = name.startswith("n:")
+            found = counts.get(id(column)) if counted else None
+            made[name] = _combined(name, column, inverse, groups) if found is None else found
+            if counted:
+                counts[id(column)] = made[name]
+    return made
 
 
 def _combined(name: str, column: Array, inverse: Longs, groups: int) -> Array:

@@ -14,7 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from scurry.common.types import Row, RowKind
-from scurry.functions.expressions import Expression, SessionExpression, UdfCall, references
+from scurry.functions.expressions import (
+    Call,
+    Expression,
+    InputRef,
+    SessionExpression,
+    UdfCall,
+    references,
+)
 from scurry.functions.udfs import FunctionContext
 from scurry.runtime.batch import MIN_WATERMARK, Batch, Longs
 from scurry.runtime.columns import ElementCodec
@@ -33,6 +40,8 @@ from scurry.runtime.task_context import TaskContext
 #: The numbers of the kinds of changes, as kind columns have them.
 INSERT, UPDATE_BEFORE = RowKind.INSERT.value, RowKind.UPDATE_BEFORE.value
 UPDATE_AFTER, DELETE = RowKind.UPDATE_AFTER.value, RowKind.DELETE.value
+#: The only function that knows the watermarks of rows.
+_WATERMARK = "CURRENT_WATERMARK"
 #: Evaluates an expression on all rows of a batch, given the watermark at each.
 Evaluate = Callable[[pa.RecordBatch, Longs | None], pa.Array]
 
@@ -176,10 +185,15 @@ class EvaluatingOperator(RelationalOperator):
             expression = SessionExpression(expression)
         if not isinstance(expression, SessionExpression):
             return lambda columns, watermarks: expression(columns, self.context)
-        compiled = compile_expression(expression.tree)
+        tree = expression.tree
+        if isinstance(tree, InputRef):
+            index = tree.index
+            return lambda columns, watermarks: columns.column(index)
+        compiled = compile_expression(tree)
         self._expressions.append(compiled)
+        marked = any(isinstance(one, Call) and one.function == _WATERMARK for one in tree.walk())
         return lambda columns, watermarks: compiled(
-            columns, self._surroundings(expression, watermarks)
+            columns, self._surroundings(expression, watermarks if marked else None)
         )
 
     def _surroundings(

@@ -16,6 +16,7 @@ from scurry.common.watermark_strategy import WatermarkStrategy
 from scurry.runtime.batch import MIN_WATERMARK, Batch, Longs
 from scurry.runtime.event_time import TimestampsOperator
 from scurry.runtime.relational.relation import EvaluatingOperator, milliseconds
+from scurry.runtime.running import running_max
 from scurry.runtime.specs import OperatorSpec
 
 
@@ -59,7 +60,7 @@ class WatermarkOperator(TimestampsOperator, EvaluatingOperator):
             before = cells.get(self._cell("max"), MIN_WATERMARK)
             reached = milliseconds(self.evaluate(self._watermark, columns))
             marks = reached.fill_null(MIN_WATERMARK).to_numpy(zero_copy_only=False)
-            running = np.maximum.accumulate(np.concatenate(([before], marks)))
+            running = running_max(np.concatenate(([before], marks)))
             timed.wm = timed.pos = running[:-1]
             cells[self._cell("max")] = int(running[-1])
         else:

@@ -9,24 +9,32 @@ the window that its time is in.
 
 from __future__ import annotations
 
+from math import gcd
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from scurry.functions.aggregate_calls import AggregateCall
+from scurry.functions.aggregate_calls import AggregateCall, AssignedWindows
 from scurry.runtime.batch import MAX_WATERMARK, MIN_WATERMARK, TIMER_TICK, Batch, Longs
 from scurry.runtime.columnar.partials import Columns, combine, concat, groups_of, take
 from scurry.runtime.keyed_state import store_of
 from scurry.runtime.relational.keyed import KeyedRelationalOperator
 from scurry.runtime.relational.relation import milliseconds, timestamps
 from scurry.runtime.relational.window_partials import WindowPartials, combinable
+from scurry.runtime.relational.window_table import TUMBLE, windows_of
 from scurry.runtime.specs import OperatorSpec
 from scurry.runtime.task_context import TaskContext
 from scurry.runtime.windowing.slices import SLICED_COLUMNS
 from scurry.runtime.windowing.vectorised.column_slices import ColumnSlices, Part
+from scurry.state.layout import StateLayout
 
 START = "max:start"
+
+
+def windows_at(stamps: Longs, windows: AssignedWindows) -> tuple[Longs, Longs, Longs]:
+    """The windows of timestamps: for each of them which of the timestamps it is of, start, end."""
+    return windows_of(stamps, windows.kind, windows.size, windows.step, windows.offset)
 
 
 class WindowAggregateOperator(KeyedRelationalOperator):
@@ -47,13 +55,23 @@ class WindowAggregateOperator(KeyedRelationalOperator):
         properties: tuple[str, ...],
         event_time: bool,
         retracting: bool = False,
+        windows: AssignedWindows | None = None,
     ) -> None:
         super().__init__(spec, columns, inputs, keys, retention_ms)
         self._start, self._end = window_start, window_end
+        self._windows = windows
         self._properties = properties
         self._event_time = event_time
         self._partials = WindowPartials(calls, inputs[0], retracting)
         self._reached = MIN_WATERMARK
+
+    @classmethod
+    def state_layout(cls, *arguments: Any) -> StateLayout:
+        columns, inputs, keys, retention, calls, *rest = arguments
+        windows = rest[-1]
+        if isinstance(windows, AssignedWindows):
+            inputs, keys, calls = (windows.columns,), (windows.keys,), windows.calls
+        return super().state_layout(columns, inputs, keys, retention, calls, *rest)
 
     @classmethod
     def layout_parameters(cls, *arguments: Any) -> dict[str, str]:
@@ -80,21 +98,72 @@ class WindowAggregateOperator(KeyedRelationalOperator):
 
     def process(self, batch: Batch, port: int = 0) -> None:
         columns = self.columns_of(batch)
-        starts, ends = (
-            milliseconds(columns.column(index)).to_numpy(zero_copy_only=False)
-            for index in (self._start, self._end)
-        )
         passed = self._passed(batch)
-        kept = np.flatnonzero(ends - 1 > passed)
-        if len(kept) < batch.size:
-            self.context.report.count(f"late:{self.spec.uid}", batch.size - len(kept))
-        if len(kept):
-            codes = self._slices.codes_of(batch)[kept]
-            picked = columns if len(kept) == batch.size else columns.take(pa.array(kept))
-            kinds = None if batch.kinds is None else batch.kinds[kept]
-            self._add(codes, starts[kept], ends[kept], self._partials.of(picked, kinds))
+        if self._windows is None:
+            starts, ends = (
+                milliseconds(columns.column(index)).to_numpy(zero_copy_only=False)
+                for index in (self._start, self._end)
+            )
+            self._take_rows(batch, columns, None, starts, ends, passed)
+        else:
+            self._assign(batch, columns, self._windows, passed)
         if self._event_time and batch.size:
             self._fire(int(passed[-1]))
+
+    def _assign(
+        self, batch: Batch, columns: pa.RecordBatch, windows: AssignedWindows, passed: Longs
+    ) -> None:
+        """Take rows into the windows that their times are in. Those of the same key and windows are
+        combined before they get into each of them, as long as no window has passed."""
+        column = milliseconds(columns.column(windows.time))
+        stamps = column.fill_null(0).to_numpy(zero_copy_only=False)
+        if windows.kind != TUMBLE and not column.null_count and bool((stamps > passed).all()):
+            self._combine_slices(batch, columns, windows, stamps)
+            return
+        origin, starts, ends = windows_at(stamps, windows)
+        if column.null_count:
+            timed = column.is_valid().to_numpy(zero_copy_only=False)[origin]
+            origin, starts, ends = origin[timed], starts[timed], ends[timed]
+        each_once = windows.kind == TUMBLE and not column.null_count
+        self._take_rows(batch, columns, None if each_once else origin, starts, ends, passed)
+
+    def _combine_slices(
+        self, batch: Batch, columns: pa.RecordBatch, windows: AssignedWindows, stamps: Longs
+    ) -> None:
+        """Take rows none of whose windows has passed: those of a slice of time are in the same
+        windows."""
+        if not batch.size:
+            return
+        unit = gcd(windows.size, windows.step)
+        numbers, codes = (stamps - windows.offset) // unit, self._slices.codes_of(batch)
+        (numbers, codes), inverse = groups_of(numbers, codes)
+        held = combine(self._partials.of(columns, batch.kinds), inverse, len(codes))
+        origin, starts, ends = windows_at(numbers * unit + windows.offset, windows)
+        if len(origin):
+            self._add(codes[origin], starts, ends, take(held, origin))
+
+    def _take_rows(
+        self,
+        batch: Batch,
+        columns: pa.RecordBatch,
+        origin: Longs | None,
+        starts: Longs,
+        ends: Longs,
+        passed: Longs,
+    ) -> None:
+        """Take rows into windows with these bounds, the i-th window that of the row ``origin[i]``,
+        or of the i-th row."""
+        codes, kinds = self._slices.codes_of(batch), batch.kinds
+        kept = np.flatnonzero(ends - 1 > (passed if origin is None else passed[origin]))
+        if len(kept) < len(ends):
+            self.context.report.count(f"late:{self.spec.uid}", len(ends) - len(kept))
+            starts, ends = starts[kept], ends[kept]
+            origin = kept if origin is None else origin[kept]
+        if origin is not None:
+            columns, codes = columns.take(pa.array(origin)), codes[origin]
+            kinds = None if kinds is None else kinds[origin]
+        if len(kept):
+            self._add(codes, starts, ends, self._partials.of(columns, kinds))
 
     def _passed(self, batch: Batch) -> Longs:
         """The time that had passed before each row came."""
@@ -103,9 +172,13 @@ class WindowAggregateOperator(KeyedRelationalOperator):
         return np.full(batch.size, self._reached, dtype=np.int64) if batch.wm is None else batch.wm
 
     def _add(self, codes: Longs, starts: Longs, ends: Longs, partials: Columns) -> None:
-        made = {**partials, START: starts}
         (windows, keys), inverse = groups_of(ends, codes)
-        combined = combine(made, inverse, len(keys))
+        length = int(ends[0] - starts[0])
+        if bool((ends - starts == length).all()):
+            combined = combine(partials, inverse, len(keys))
+            combined[START] = windows - length
+        else:
+            combined = combine({**partials, START: starts}, inverse, len(keys))
         begins = np.flatnonzero(np.append(True, windows[1:] != windows[:-1]))
         stops = np.append(begins[1:], len(windows))
         for begin, stop in zip(begins.tolist(), stops.tolist(), strict=True):

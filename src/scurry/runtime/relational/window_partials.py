@@ -80,8 +80,9 @@ class WindowPartials:
                 rows = [mark + row for mark, row in zip(marks, rows, strict=True)]
             made[ROWS] = objects([len(row).to_bytes(4, "big") + row for row in rows])
             return made
+        ones = np.ones(columns.num_rows, dtype=np.int64) if signs is None else signs
         for number, call in enumerate(self._calls):
-            made.update(_partials(number, call, columns, signs))
+            made.update(_partials(number, call, columns, signs, ones))
         return made
 
     def present(self, columns: Columns) -> Longs | None:
@@ -134,29 +135,40 @@ def _split(held: bytes) -> list[bytes]:
 
 
 def _partials(
-    number: int, call: AggregateCall, columns: pa.RecordBatch, signs: Longs | None
+    number: int, call: AggregateCall, columns: pa.RecordBatch, signs: Longs | None, whole: Longs
 ) -> Columns:
-    counted = np.ones(columns.num_rows, dtype=bool)
-    if call.filter is not None:
-        counted &= true_places(columns.column(call.filter))
-    for index in call.arguments:
-        counted &= columns.column(index).is_valid().to_numpy(zero_copy_only=False)
-    ones = counted.astype(np.int64) if signs is None else counted * signs
+    """What each row is to an aggregate; ``whole`` is what rows count that all have a value."""
+    counted = _counted(call, columns)
+    every = counted is None
+    ones = whole if counted is None else counted * whole
     made: Columns = {f"n:{number}": ones}
     if call.function == "COUNT":
         return made
+    if counted is None:
+        counted = np.ones(columns.num_rows, dtype=bool)
     column = columns.column(call.arguments[0])
     if call.function in _SUMS:
         values = numbers(column)
         if values.dtype.kind == "f":
             signed = values.astype(np.float64) * (1 if signs is None else signs)
             return {**made, **_floats(number, signed, counted)}
-        return {
-            **made,
-            f"sum:{number}": np.where(counted, values, 0) * (1 if signs is None else signs),
-        }
+        added = values if every else np.where(counted, values, 0)
+        return {**made, f"sum:{number}": added if signs is None else added * signs}
     how = call.function.lower()
     return {**made, f"{how}:{number}": _extremes(how, column, counted)}
+
+
+def _counted(call: AggregateCall, columns: pa.RecordBatch) -> Any | None:
+    """Which rows an aggregate takes; None for all of them."""
+    nullable = [index for index in call.arguments if columns.column(index).null_count]
+    if call.filter is None and not nullable:
+        return None
+    counted = np.ones(columns.num_rows, dtype=bool)
+    if call.filter is not None:
+        counted &= true_places(columns.column(call.filter))
+    for index in nullable:
+        counted &= columns.column(index).is_valid().to_numpy(zero_copy_only=False)
+    return counted
 
 
 def _floats(number: int, values: Any, counted: Any) -> Columns:
