@@ -6,6 +6,7 @@ timer's own time. Calls are noted as they happen, columns are made once per batc
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,10 @@ class Emissions:
         origin = origins(self.ends, np.array(self.source, dtype=np.int64))
         if batch is not None and not self.fired:
             return batch.spread(self.values, origin)
-        fired = np.array(self.fired or [(0, 0, 0)], dtype=np.int64)
+        fired = np.zeros((1, 3), dtype=np.int64)
+        if self.fired:
+            flat = chain.from_iterable(self.fired)
+            fired = np.fromiter(flat, dtype=np.int64, count=3 * len(self.fired)).reshape(-1, 3)
         timer = origin < 0
         which = np.where(timer, -origin - 1, 0)
         record = np.where(timer, 0, origin)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from scurry.common.copies import own
+from scurry.common.copies import FIXED, own
 from scurry.common.errors import ProgramError
 from scurry.common.keys import thaw
 from scurry.functions.contexts import TimeDomain, TimerService
@@ -84,7 +84,8 @@ class KeyedContext(TimerContext):
         return self._timestamp
 
     def get_current_key(self) -> Any:
-        return self._own(thaw(self._scope.key))
+        key = self._scope.key
+        return key if type(key) in FIXED else self._own(thaw(key))
 
     def time_domain(self) -> TimeDomain:
         return self._domain

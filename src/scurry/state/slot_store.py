@@ -303,6 +303,8 @@ class SlotStore:
             self._base = lineage
             self.records.drop(self._gone)
             self.schemas.drop(self._gone)
+            for name in self._gone & self._parts.keys():
+                self._forget(name)
 
     def take_written(self) -> dict[str, str]:
         """The tables that the last commit wrote to and no commit before it, as far as this process

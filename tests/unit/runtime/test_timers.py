@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from scurry.runtime import timers
 from scurry.runtime.timers import TimerQueue
 from scurry.state.journal import MemoryJournal
 from scurry.state.local.disk import LocalStore
@@ -107,3 +108,54 @@ def test_the_order_of_simultaneous_timers_does_not_depend_on_where_they_wait(
             batches.cut()
     assert batches.fire(10) == in_memory
     assert len(in_memory) == len(keys)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_timers_that_stay_in_memory_are_those_that_are_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    draw = random.Random(seed)
+    monkeypatch.setattr(timers, "_KEPT", draw.choice([3, 20, 1000]))
+    monkeypatch.setattr(timers, "_LARGEST_BLOCK", draw.choice([1, 4, 64]))
+    monkeypatch.setattr(timers, "_FIRST_BLOCK", draw.choice([1, 2]))
+    monkeypatch.setattr(timers, "_FEW", draw.choice([0, 64]))
+    batches, truth, now = Batches(tmp_path / "local"), set[tuple[int, int]](), 0
+    spread = draw.choice([3, 30])
+    for _ in range(400):
+        step, timer = draw.random(), (now + 1 + draw.randrange(spread), draw.randrange(4))
+        if step < 0.5:
+            batches.queue.register(*timer)
+            truth.add(timer)
+        elif step < 0.65:
+            batches.queue.delete(*timer)
+            truth.discard(timer)
+        elif step < 0.85:
+            now += draw.randrange(4)
+            due = {timer for timer in truth if timer[0] <= now}
+            fired = batches.fire(now)
+            assert [time for time, _ in fired] == sorted(time for time, _ in due)
+            assert set(fired) == due
+            truth -= due
+        else:
+            batches.cut()
+            if draw.random() < 0.2:
+                batches.queue.forget()
+                batches.queue.begin()
+    left = batches.queue.pending()
+    assert len(left) == len(truth)
+    assert set(left) == truth
+    batches.local.close()
+
+
+def test_a_timer_is_stored_and_not_read_again(batches: Batches) -> None:
+    for time in range(100):
+        batches.queue.register(time, 1)
+    batches.cut()
+    read = batches.local.scan
+    batches.local.scan = lambda *args: pytest.fail(f"read {args}")  # type: ignore[method-assign]
+    assert batches.fire(50) == [(time, 1) for time in range(51)]
+    batches.cut()
+    assert batches.fire(99) == [(time, 1) for time in range(51, 100)]
+    batches.local.scan = read  # type: ignore[method-assign]
+    batches.cut()
+    assert batches.queue.pending() == []
