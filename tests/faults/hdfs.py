@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import getpass
+import json
 import os
 import re
 import subprocess
 import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,6 +38,15 @@ def hadoop_jars() -> Path:
 def hdfs_options() -> dict[str, str]:
     """How the server is reached, by the user who may do everything: who has started it."""
     return {"user": getpass.getuser()}
+
+
+def data_node(address: str) -> str:
+    """Where the DataNode of the HDFS at ``address`` is, as the NameNode tells its clients."""
+    asked = f"op=CREATE&noredirect=true&user.name={getpass.getuser()}"
+    request = urllib.request.Request(f"http://{address}/webhdfs/v1/asked?{asked}", method="PUT")
+    with urllib.request.urlopen(request) as answer:
+        place: str = json.load(answer)["Location"]
+    return place.partition("//")[2].partition("/")[0]
 
 
 @contextmanager

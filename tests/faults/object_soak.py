@@ -2,7 +2,8 @@
 the job leaves behind with a computation in plain Python:
 ``python -m tests.faults.object_soak --kills 20 --on s3`` or ``--on hdfs``.
 
-S3 is reached through a proxy that disturbs one connection in eight.
+S3, and the NameNode and the DataNode of HDFS, are reached through proxies that disturb one
+connection in eight.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
-from tests.faults.hdfs import hdfs_options, hdfs_server
+from tests.faults.hdfs import data_node, hdfs_options, hdfs_server
 from tests.faults.job import FileSink, expected
 from tests.faults.process import Driver
 from tests.faults.s3 import BUCKET, Proxy, options, s3_server
@@ -128,13 +129,15 @@ def main() -> None:
         root = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         if asked.on == "s3":
             direct = stack.enter_context(s3_server())
-            proxy = Proxy(direct, asked.seed, one_in=8)
-            location, store = f"s3://{BUCKET}/jobs/one", options(proxy.port)
-            settings = StoreSettings(options(direct))
+            proxies = [Proxy(direct, asked.seed, one_in=8)]
+            location, store = f"s3://{BUCKET}/jobs/one", options(proxies[0].port)
         else:
             address = stack.enter_context(hdfs_server(root))
-            location, store = f"webhdfs://{address}/jobs/one", hdfs_options()
-            settings = StoreSettings(store)
+            nodes = address, data_node(address)
+            proxies = [Proxy(int(node.rpartition(":")[2]), asked.seed, one_in=8) for node in nodes]
+            names, data = (f"127.0.0.1:{proxy.port}" for proxy in proxies)
+            location = f"webhdfs://{names}/jobs/one"
+            store = {**hdfs_options(), "data_proxy": json.dumps({nodes[1]: data})}
         life = Life(root, location, store)
         chosen = [asked.engine] if asked.engine else [MICRO_BATCH, LIVE]
         ends = time.monotonic() + 60 * asked.minutes if asked.minutes else math.inf
@@ -143,10 +146,12 @@ def main() -> None:
             life.kill_after(chance.randint(1, 4), chance.random() / 2)
             console.print(f"kill {life.kills} of {asked.kills}")
         life.finish(life.start())
-        found = life.outcome(settings)
+        for proxy in proxies:
+            proxy.one_in = 0
+        found = life.outcome(StoreSettings(store))
     console.print(
         f"kills={found.kills} checkpoints={found.checkpoints} lost={found.lost} "
-        f"duplicated={found.duplicated}"
+        f"duplicated={found.duplicated} disturbed={'+'.join(str(one.disturbed) for one in proxies)}"
     )
     sys.exit(bool(found.lost or found.duplicated))
 

@@ -45,11 +45,10 @@ class HadoopFiles:
     def cat_file(self, key: str) -> bytes:
         """The content of a file."""
         files, path = self._located(key)
-        answer = files._call("OPEN", path=path, redirect=False)
-        if "Location" not in answer.headers:
-            return bytes(answer.content)
-        place = files._apply_proxy(answer.headers["Location"])
-        return bytes(_checked(files.session.get(place)).content)
+        answer = _whole(files._call("OPEN", path=path, redirect=False))
+        if answer.is_redirect:
+            answer = _whole(_checked(files.session.get(_place(files, answer))))
+        return bytes(answer.content)
 
     def pipe_file(self, key: str, content: bytes, mode: str = "overwrite") -> None:
         """Make ``content`` the content of a file, all at once; with the mode ``create`` only if
@@ -60,7 +59,7 @@ class HadoopFiles:
         try:
             # fsspec would create an empty file and append to it; one request is enough
             answer = files._call("CREATE", "put", draft, redirect=False, overwrite="true")
-            place = files._apply_proxy(answer.headers["Location"])
+            place = _place(files, _whole(answer))
             headers = {"content-type": "application/octet-stream"}
             _checked(files.session.put(place, data=content, headers=headers))
             how = {} if mode == "create" else {"renameoptions": "OVERWRITE"}
@@ -105,6 +104,21 @@ class HadoopFiles:
         except FileNotFoundError:
             return found
         return found
+
+
+def _place(files: Any, answer: Any) -> str:
+    """The DataNode to which the NameNode sends whoever reads or writes a file."""
+    place: str = files._apply_proxy(answer.headers["Location"])
+    return place
+
+
+def _whole(answer: Any) -> Any:
+    """``answer``, if its headers have come to their end. Of an answer that is cut within them,
+    Python's HTTP client makes one without content, or with another place to go to."""
+    headers = answer.headers
+    if "Content-Length" not in headers and "Transfer-Encoding" not in headers:
+        raise ConnectionError("An answer of HDFS ended within its headers.")
+    return answer
 
 
 def _checked(answer: Any) -> Any:
